@@ -1,0 +1,1 @@
+"""The engine: recipes, frozen plans, units, the ledger, supervised workers, shards, and the `k3data` command."""

@@ -1,0 +1,1 @@
+"""Benchmarks of the engine; run by `k3data bench`."""

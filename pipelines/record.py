@@ -1,0 +1,208 @@
+"""The record that flows through every stage: datatrove's `Document` with one fixed metadata schema.
+
+    text      the sample's text; each U+FFFC stands for one media part, in order
+    media     the parts, bytes attached
+    metadata  scalars and lists of structs only (no maps with open keys), see `FIELDS`
+
+The schema is the same for every kind of sample, so that tools which infer types from the first few rows read all of
+them. What a datatrove step adds under keys of its own travels as one JSON string in `extra`. `metadata["scratch"]`
+carries what one stage hands to the next (a layout, a caption) and never reaches a shard.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+from datatrove.data import Document, Media, MediaType
+
+SCHEMA_VERSION = 1
+OBJECT = "\ufffc"
+
+LICENCE_CLASSES = ("public", "permissive", "attribution", "share-alike", "copyleft", "unknown")
+"""From the least to the most demanding; a sample made from several parents takes the last of theirs."""
+
+_SPDX_CLASS = {
+    "public": ["CC0-1.0", "Unlicense", "0BSD", "PDDL-1.0", "public-domain"],
+    "permissive": ["MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "PostgreSQL", "PSF-2.0", "Zlib", "OFL-1.1"],
+    "attribution": ["CC-BY-4.0", "CC-BY-3.0", "ODC-By-1.0"],
+    "share-alike": ["CC-BY-SA-4.0", "CC-BY-SA-3.0", "ODbL-1.0", "GFDL-1.3-or-later"],
+    "copyleft": ["GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0-only", "GPL-3.0-or-later", "LGPL-2.1-or-later",
+                 "LGPL-3.0-or-later", "MPL-2.0", "AGPL-3.0-or-later"],
+}  # fmt: skip
+_CLASS_BY_SPDX = {spdx.lower(): name for name, ids in _SPDX_CLASS.items() for spdx in ids}
+
+# Field → members of its struct (a dict with these keys) or, in a list, of each of its structs.
+_STRUCTS = {
+    "source": ("uri", "item", "sha256"),
+    "licence": ("spdx", "class", "attribution"),
+}
+_LISTS = {
+    "checks": ("name", "passed", "score", "reason"),
+    "turns": ("role", "channel", "start", "end"),
+    "targets": ("start", "end", "weight"),
+}
+_PLACE = ("label", "pixels", "normalised", "per_mille")
+FIELDS = ("source", "licence", "domain", "kind", "split", "lineage", "checks", "turns", "targets", "tasks", "extra")
+
+
+class BrokenRecord(ValueError):
+    """A record that contradicts itself: a span outside the text, a placeholder without a media part."""
+
+    def __init__(self, code: str, detail: str):
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.detail = detail
+
+
+def licence(spdx: str | None, attribution: str = "") -> dict[str, str]:
+    """The `licence` struct for an SPDX identifier; one that is not in the table has class `unknown`."""
+    return {
+        "spdx": spdx or "NOASSERTION",
+        "class": _CLASS_BY_SPDX.get((spdx or "").lower(), "unknown"),
+        "attribution": attribution,
+    }
+
+
+def strictest(licences: Iterable[dict[str, str]]) -> dict[str, str]:
+    """The licence of something made from all of these: the most demanding class, every attribution kept."""
+    found = list(licences)
+    worst = max(found, key=lambda one: LICENCE_CLASSES.index(one["class"]))
+    credits = sorted({one["attribution"] for one in found if one["attribution"]})
+    return {**worst, "attribution": "\n".join(credits)}
+
+
+def new_record(
+    text: str,
+    *,
+    kind: str,
+    domain: str,
+    uri: str,
+    item: str,
+    content: bytes | str,
+    licence: dict[str, str],
+    scratch: dict[str, Any] | None = None,
+) -> Document:
+    """A source's fresh record, without an id: the engine gives it one, with its split and lineage.
+
+    Args:
+        text: the content; U+FFFC in it is removed, since it stands for media parts.
+        kind: what the content is (`svg`, `web`, `cad`, `text`, …).
+        domain: one of web, code, maths, knowledge, vision.
+        uri: where it comes from, free of absolute paths (`programs:svg`, `package:foo/icons/a.svg`).
+        item: the item's key within its source.
+        content: the raw content, for `source.sha256`.
+        licence: see `licence()`.
+        scratch: what later stages of the same unit may use and no shard stores.
+    """
+    raw = content.encode() if isinstance(content, str) else content
+    metadata = {
+        "source": {"uri": uri, "item": item, "sha256": hashlib.sha256(raw).hexdigest()},
+        "licence": licence,
+        "domain": domain,
+        "kind": kind,
+        "scratch": scratch or {},
+    }
+    return Document(text=text.replace(OBJECT, ""), id="", media=[], metadata=metadata)
+
+
+def image(data: bytes, *, mime: str, width: int, height: int, name: str = "") -> Media:
+    """One picture as a media part. Its id is its content hash, so the same picture has the same id everywhere."""
+    digest = hashlib.sha256(data).hexdigest()
+    metadata = {"name": name, "mime": mime, "width": width, "height": height, "frames": 1, "sha256": digest}
+    return Media(id=digest[:32], type=MediaType.IMAGE, url="", media_bytes=data, metadata=metadata)
+
+
+def add_check(record: Document, name: str, passed: bool, score: float | None = None, reason: str = "") -> None:
+    """Append one check's verdict to the record."""
+    record.metadata.setdefault("checks", []).append(
+        {"name": name, "passed": passed, "score": None if score is None else float(score), "reason": reason}
+    )
+
+
+def validate(record: Document) -> None:
+    """Raise `BrokenRecord` unless placeholders match media and every span lies inside the text."""
+    placeholders = record.text.count(OBJECT)
+    if placeholders != len(record.media):
+        raise BrokenRecord("media_mismatch", f"{placeholders} placeholders in the text, {len(record.media)} media parts")
+    length = len(record.text)
+    for field in ("turns", "targets"):
+        for span in record.metadata.get(field) or []:
+            if not 0 <= span["start"] <= span["end"] <= length:
+                raise BrokenRecord("broken_span", f"{field} {span['start']}..{span['end']} in a text of {length}")
+
+
+def to_sample(record: Document) -> dict[str, Any]:
+    """The record as the JSON object a shard stores: every field present, media described but without bytes."""
+    meta = record.metadata
+    lineage = meta.get("lineage") or {}
+    sample: dict[str, Any] = {
+        "schema": SCHEMA_VERSION,
+        "id": record.id,
+        "text": record.text,
+        "media": [_media(part) for part in record.media],
+    }
+    for field, names in _STRUCTS.items():
+        sample[field] = _struct(meta.get(field) or {}, names)
+    for field in ("domain", "kind", "split"):
+        sample[field] = meta.get(field)
+    sample["lineage"] = {
+        "recipe": lineage.get("recipe"),
+        "unit": lineage.get("unit"),
+        "seed": lineage.get("seed"),
+        "stages": [_struct(stage, ("name", "version")) for stage in lineage.get("stages") or []],
+        "parents": list(lineage.get("parents") or []),
+    }
+    for field, names in _LISTS.items():
+        sample[field] = [_struct(one, names) for one in meta.get(field) or []]
+    sample["tasks"] = [
+        {
+            "name": task["name"],
+            "prompt": task["prompt"],
+            "answer": task["answer"],
+            "boxes": [_struct(box, _PLACE) for box in task.get("boxes") or []],
+            "points": [_struct(point, _PLACE) for point in task.get("points") or []],
+        }
+        for task in meta.get("tasks") or []
+    ]
+    sample["extra"] = _extra(meta)
+    return sample
+
+
+def from_sample(sample: dict[str, Any], parts: list[bytes]) -> Document:
+    """The record that `to_sample` described, `parts` being the media bytes in order."""
+    media = [
+        Media(
+            id=one["id"],
+            type=one["type"],
+            url="",
+            media_bytes=data,
+            metadata={key: one[key] for key in ("name", "mime", "width", "height", "frames", "sha256")},
+        )
+        for one, data in zip(sample["media"], parts, strict=True)
+    ]
+    metadata = {field: sample[field] for field in FIELDS}
+    metadata["scratch"] = {}
+    return Document(text=sample["text"], id=sample["id"], media=media, metadata=metadata)
+
+
+def dumps(sample: dict[str, Any]) -> bytes:
+    """Canonical JSON bytes: the same sample, the same bytes, on every machine."""
+    return orjson.dumps(sample)
+
+
+def _struct(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: values.get(name) for name in names}
+
+
+def _media(part: Media) -> dict[str, Any]:
+    described = _struct(part.metadata, ("name", "mime", "width", "height", "frames", "sha256"))
+    return {"id": part.id, "type": part.type, "bytes": len(part.media_bytes or b""), **described}
+
+
+def _extra(meta: dict[str, Any]) -> str:
+    kept = orjson.loads(meta.get("extra") or "{}")
+    kept.update({key: value for key, value in meta.items() if key not in FIELDS and key != "scratch"})
+    return orjson.dumps(kept, default=str, option=orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY).decode()

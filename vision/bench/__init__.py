@@ -1,0 +1,1 @@
+"""Benchmarks of the renderers; run by `k3data bench`."""
