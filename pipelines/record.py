@@ -142,7 +142,7 @@ def to_sample(record: Document) -> dict[str, Any]:
         "schema": SCHEMA_VERSION,
         "id": record.id,
         "text": record.text,
-        "media": [_media(part) for part in record.media],
+        "media": _media(record.media),
     }
     for field, names in _STRUCTS.items():
         sample[field] = _struct(meta.get(field) or {}, names)
@@ -197,9 +197,15 @@ def _struct(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: values.get(name) for name in names}
 
 
-def _media(part: Media) -> dict[str, Any]:
-    described = _struct(part.metadata, ("name", "mime", "width", "height", "frames", "sha256"))
-    return {"id": part.id, "type": part.type, "bytes": len(part.media_bytes or b""), **described}
+def _media(parts: list[Media]) -> list[dict[str, Any]]:
+    # `offset` is where a part begins when all parts are laid end to end, as `<key>.media.bin` stores them.
+    described, offset = [], 0
+    for part in parts:
+        size = len(part.media_bytes or b"")
+        facts = _struct(part.metadata, ("name", "mime", "width", "height", "frames", "sha256"))
+        described.append({"id": part.id, "type": part.type, "offset": offset, "bytes": size, **facts})
+        offset += size
+    return described
 
 
 def _extra(meta: dict[str, Any]) -> str:

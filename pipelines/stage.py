@@ -94,7 +94,8 @@ class _Parameters(BaseModel):
     """Raise it when the same parameters begin to give other data: units that hold the old data are then redone."""
 
     operational: ClassVar[frozenset[str]] = frozenset()
-    """Names of parameters that cannot change the data (timeouts, budgets); they are left out of the unit's id."""
+    """Names of parameters that cannot change what becomes of an item (timeouts, budgets, how many items there are);
+    they are left out of the ids of units and samples."""
 
     def semantic(self) -> dict[str, Any]:
         """The parameters that shape the data, as JSON values."""
@@ -124,15 +125,13 @@ class Input:
     """One file that a plan depends on.
 
     Attributes:
-        uri: name relative to the source, the same on every machine.
-        location: where to open it on this machine.
+        uri: name relative to the source, the same on every machine; `Source.read` finds the file by it.
         size: bytes.
         stamp: modification time or etag: if it and the size are unchanged, the digest is taken as unchanged.
         sha256: digest of the content, or an etag that stands for it on an object store.
     """
 
     uri: str
-    location: str
     size: int
     stamp: str
     sha256: str
@@ -171,6 +170,9 @@ class Item:
 
 class Source(_Parameters):
     """Base of all sources. `plan` cuts the input into slices once; `read` yields the items of one slice."""
+
+    passthrough: ClassVar[bool] = False
+    """The items are finished samples of an earlier job, keyed by their ids and published as they are."""
 
     def plan(self, context: Context, unit_items: int | None) -> Iterator[Slice]:
         """Yield the slices in order. `unit_items` is the recipe's wish for items per unit; None = the source's own.

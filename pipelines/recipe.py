@@ -1,0 +1,365 @@
+"""A recipe: one YAML file, read strictly. Every mistake is one line, `file:line: message (did you mean …?)`.
+
+    name: code_render
+    seed: 7
+    jobs:
+      - name: render
+        source:
+          - vision.programs: {kinds: [svg, web, cad], count: 600}
+        stages:
+          - vision.render: {timeout_s: 20}
+    shards: {max_bytes: 256MB}
+
+`${NAME}` and `${NAME:-default}` in values come from the environment. The recipe is stored with the data as it was
+written, unresolved, so that no secret reaches an output.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from . import table
+from .errors import UserError
+from .stage import Source, Stage
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+Path_ = tuple[Any, ...]
+
+
+def _bytes(value: Any) -> Any:
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", value)
+        if not match or match[2].upper() not in _UNITS:
+            raise ValueError("write a size like 256MB or 2GiB")
+        return int(float(match[1]) * _UNITS[match[2].upper()])
+    return value
+
+
+Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Shards(_Strict):
+    """How shards are cut. `max_bytes` bounds those that a compaction job makes."""
+
+    max_bytes: Bytes = 256 * 10**6
+
+
+class Executor(_Strict):
+    """Where units run. `memory` bounds one worker with all its renderers; the one that exceeds it is killed."""
+
+    kind: Literal["local"] = "local"
+    workers: Annotated[int, Field(ge=1)] | Literal["auto"] = "auto"
+    memory: Bytes | None = None
+
+
+class Errors(_Strict):
+    """The share of items that may end as `error` before the run counts as failed."""
+
+    budget: Annotated[float, Field(ge=0, le=1)] = 0.01
+
+
+class Splits(_Strict):
+    """The shares of the validation and test splits; the rest is for training. By hash of the root source."""
+
+    val: Annotated[float, Field(ge=0, lt=1)] = 0.02
+    test: Annotated[float, Field(ge=0, lt=1)] = 0.02
+
+
+class Licences(_Strict):
+    """Items of unknown licence are refused unless allowed here."""
+
+    allow_unknown: bool = False
+
+
+class Units(_Strict):
+    """How many items make a unit; each source has its own default."""
+
+    items: Annotated[int, Field(ge=1)] | None = None
+
+
+class _Job(_Strict):
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+    source: list[dict[str, Any]] = Field(min_length=1)
+    stages: list[dict[str, Any]] = []
+    units: Units = Units()
+
+
+class _Recipe(_Strict):
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+    description: str = ""
+    seed: int = 0
+    jobs: list[_Job] = Field(min_length=1)
+    shards: Shards = Shards()
+    executor: Executor = Executor()
+    errors: Errors = Errors()
+    splits: Splits = Splits()
+    licences: Licences = Licences()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One source or stage of a job: its name in the recipe and the built object."""
+
+    name: str
+    build: Source | Stage
+
+
+@dataclass(frozen=True)
+class Job:
+    name: str
+    sources: tuple[Step, ...]
+    stages: tuple[Step, ...]
+    unit_items: int | None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A recipe that has been read, checked and built.
+
+    Attributes:
+        text: the YAML as written (with `--set` applied), environment unresolved: what is stored with the data.
+        base: the folder that relative paths in it refer to.
+    """
+
+    name: str
+    description: str
+    seed: int
+    jobs: tuple[Job, ...]
+    shards: Shards
+    executor: Executor
+    errors: Errors
+    splits: Splits
+    licences: Licences
+    text: str
+    base: Path
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def job(self, name: str) -> Job:
+        return next(job for job in self.jobs if job.name == name)
+
+
+def load(path: Path, overrides: tuple[str, ...] = ()) -> Recipe:
+    """Read a recipe file.
+
+    Args:
+        path: the YAML file.
+        overrides: `a.b=value` strings; list elements are addressed by position or by name
+            (`jobs.render.source.vision.programs.count=60`).
+
+    Raises:
+        UserError: one line with file, line, message and, for a mistyped name, the nearest known one.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such recipe") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: {error}") from None
+    return parse(text, str(path), path.parent, overrides)
+
+
+def parse(text: str, file: str, base: Path, overrides: tuple[str, ...] = ()) -> Recipe:
+    """Read a recipe from its text; `file` is the name that messages use. See `load`."""
+    lines: dict[Path_, int] = {}
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error)
+        raise UserError(f"{file}:{mark.line + 1 if mark else 1}: {problem}") from None
+    tree = _plain(node, (), lines, file) if node else None
+    if not isinstance(tree, dict):
+        raise UserError(f"{file}:1: a recipe is a mapping with name, seed and jobs")
+    for override in overrides:
+        _apply(tree, override)
+    if overrides:
+        text = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True)
+    place = _Place(file, lines)
+    resolved = _environment(tree, (), place)
+    try:
+        spec = _Recipe.model_validate(resolved)
+    except ValidationError as error:
+        raise place.error(error, _Recipe) from None
+    names = [job.name for job in spec.jobs]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise place.at(("jobs", index, "name"), f"a second job is called {name!r}")
+    jobs = tuple(_job(job, index, place) for index, job in enumerate(spec.jobs))
+    settings = {field: getattr(spec, field) for field in _Recipe.model_fields if field != "jobs"}
+    return Recipe(**settings, jobs=jobs, text=text, base=base)
+
+
+class _Place:
+    """Knows on which line of which file each value stands."""
+
+    def __init__(self, file: str, lines: dict[Path_, int]):
+        self.file = file
+        self.lines = lines
+
+    def at(self, path: Path_, message: str) -> UserError:
+        while path and path not in self.lines:
+            path = path[:-1]
+        return UserError(f"{self.file}:{self.lines.get(path, 1)}: {message}")
+
+    def error(self, error: ValidationError, model: type[BaseModel], prefix: Path_ = ()) -> UserError:
+        first = error.errors()[0]
+        path = tuple(first["loc"])
+        if first["type"] == "extra_forbidden":
+            known = _fields(model, path[:-1])
+            return self.at(prefix + path, f"unknown key {path[-1]!r}{table.suggest(str(path[-1]), known)}")
+        if first["type"] == "missing":
+            return self.at(prefix + path[:-1], f"{path[-1]!r} is missing")
+        name = ".".join(str(part) for part in path if isinstance(part, str | int)) or "value"
+        message = first["msg"].removeprefix("Value error, ")
+        given = "" if isinstance(first["input"], dict | list) else f", not {first['input']!r}"
+        return self.at(prefix + path, f"{name}: {message[0].lower()}{message[1:]}{given}")
+
+
+def _fields(model: type[BaseModel], path: Path_) -> list[str]:
+    """Names of the fields of the model found by walking `path` down from `model`."""
+    for part in path:
+        if isinstance(part, int):
+            continue
+        annotation = model.model_fields[part].annotation
+        inner = [annotation, *getattr(annotation, "__args__", ())]
+        models = [one for one in inner if isinstance(one, type) and issubclass(one, BaseModel)]
+        if not models:
+            return []
+        model = models[0]
+    return list(model.model_fields)
+
+
+def _job(spec: _Job, index: int, place: _Place) -> Job:
+    where = ("jobs", index)
+    return Job(
+        name=spec.name,
+        sources=tuple(_step(one, "source", (*where, "source", i), place) for i, one in enumerate(spec.source)),
+        stages=tuple(_step(one, "stage", (*where, "stages", i), place) for i, one in enumerate(spec.stages)),
+        unit_items=spec.units.items,
+    )
+
+
+def _step(one: dict[str, Any], role: str, path: Path_, place: _Place) -> Step:
+    if len(one) != 1:
+        raise place.at(path, f"a {role} is one `name: {{parameters}}`, not {len(one)} keys")
+    name, parameters = next(iter(one.items()))
+    parameters = {} if parameters is None else parameters
+    try:
+        found = table.resolve(str(name), role)
+    except UserError as error:
+        raise place.at((*path, name), str(error)) from None
+    if not isinstance(parameters, dict):
+        raise place.at((*path, name), f"the parameters of {name} are a mapping, not {parameters!r}")
+    if issubclass(found, Source if role == "source" else Stage):
+        try:
+            return Step(str(name), found(**parameters))
+        except ValidationError as error:
+            raise place.error(error, found, (*path, name)) from None
+    from .adapters import adapt
+
+    try:
+        return Step(str(name), adapt(str(name), found, parameters, role))
+    except UserError as error:
+        raise place.at((*path, name), str(error)) from None
+
+
+def _plain(node: yaml.Node, path: Path_, lines: dict[Path_, int], file: str) -> Any:
+    """The node as Python values, noting the line of every path; duplicate keys are refused."""
+    lines.setdefault(path, node.start_mark.line + 1)
+    if isinstance(node, yaml.MappingNode):
+        result: dict[Any, Any] = {}
+        for key_node, value_node in node.value:
+            key = yaml.SafeLoader("").construct_object(key_node)
+            line = key_node.start_mark.line + 1
+            if key in result:
+                raise UserError(f"{file}:{line}: key {key!r} stands twice")
+            lines[(*path, key)] = line
+            result[key] = _plain(value_node, (*path, key), lines, file)
+        return result
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(child, (*path, index), lines, file) for index, child in enumerate(node.value)]
+    return yaml.SafeLoader("").construct_object(node)
+
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+def _environment(value: Any, path: Path_, place: _Place) -> Any:
+    if isinstance(value, dict):
+        return {key: _environment(one, (*path, key), place) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_environment(one, (*path, index), place) for index, one in enumerate(value)]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+
+    def fill(match: re.Match[str]) -> str:
+        name, default = match[1], match[2]
+        if name not in os.environ and default is None:
+            raise place.at(path, f"the environment has no {name}; set it, or write ${{{name}:-default}}")
+        return os.environ.get(name, default or "")
+
+    filled = _VARIABLE.sub(fill, value)
+    # A value that is one variable takes the type YAML would give it (`count: ${COUNT:-600}`).
+    return yaml.safe_load(filled) if _VARIABLE.fullmatch(value) else filled
+
+
+def _apply(tree: dict[str, Any], override: str) -> None:
+    """Set one value; see `load` for how list elements are addressed."""
+    path, equals, text = override.partition("=")
+    if not equals or not path:
+        raise UserError(f"--set {override}: write a.b=value")
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        value = text
+    here: Any = tree
+    rest = path
+    while True:
+        key, rest = _descend(here, rest, override)
+        if not rest:
+            here[key] = value
+            return
+        if isinstance(here, dict) and here.get(key) is None:
+            here[key] = {}
+        here = here[key]
+
+
+def _descend(here: Any, path: str, override: str) -> tuple[Any, str]:
+    """The key or index that the longest prefix of `path` names in `here`, and what is left of `path`."""
+    parts = path.split(".")
+    for length in range(len(parts), 0, -1):
+        head, rest = ".".join(parts[:length]), ".".join(parts[length:])
+        if isinstance(here, dict) and head in here:
+            return head, rest
+        if isinstance(here, list):
+            for index, one in enumerate(here):
+                if head == str(index) or (isinstance(one, dict) and one.get("name") == head):
+                    return index, rest
+                if isinstance(one, dict) and len(one) == 1 and head in one:
+                    return index, f"{head}.{rest}" if rest else head
+    if isinstance(here, dict):
+        return parts[0], ".".join(parts[1:])  # a key that is not there yet; validation judges it
+    known = [str(one.get("name") or next(iter(one))) if isinstance(one, dict) else str(one) for one in here or []]
+    raise UserError(f"--set {override}: there is no {parts[0]!r} here{table.suggest(parts[0], known)}")
+
+
+def digest_of(values: Any) -> str:
+    """Hash of JSON values in canonical form."""
+    import orjson
+
+    return hashlib.sha256(orjson.dumps(values, option=orjson.OPT_SORT_KEYS)).hexdigest()
