@@ -72,7 +72,7 @@ class Lease:
 
     def _body(self) -> bytes:
         started = psutil.Process().create_time()
-        holder = {"host": socket.gethostname(), "pid": os.getpid(), "started": started, "token": self.token}
+        holder = {**_here(), "pid": os.getpid(), "started": started, "token": self.token}
         return orjson.dumps({"generation": self.generation, "beat": time.time(), **holder})
 
     def _beat(self) -> None:
@@ -105,7 +105,7 @@ def refuse_if_live(store: Store, lease: dict | None) -> None:
     if lease is None:
         return
     age = time.time() - lease["beat"]
-    if lease["host"] == socket.gethostname():
+    if {key: lease[key] for key in _here()} == _here():
         alive = _is_running(lease["pid"], lease["started"])
     else:
         alive = age < STALE_S
@@ -114,6 +114,11 @@ def refuse_if_live(store: Store, lease: dict | None) -> None:
             f"{store.url}: another run is at work here (host {lease['host']}, process {lease['pid']}, "
             f"last sign of life {max(age, 0):.0f} s ago)"
         )
+
+
+def _here() -> dict[str, str]:
+    """Where a process id means something: this host, and this container on it."""
+    return {"host": socket.gethostname(), "namespace": os.readlink("/proc/self/ns/pid")}
 
 
 def _is_running(pid: int, started: float) -> bool:

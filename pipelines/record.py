@@ -35,11 +35,11 @@ _SPDX_CLASS = {
 _CLASS_BY_SPDX = {spdx.lower(): name for name, ids in _SPDX_CLASS.items() for spdx in ids}
 
 # Field → members of its struct (a dict with these keys) or, in a list, of each of its structs.
-_STRUCTS = {
+_STRUCTS: dict[str, tuple[str, ...]] = {
     "source": ("uri", "item", "sha256"),
     "licence": ("spdx", "class", "attribution"),
 }
-_LISTS = {
+_LISTS: dict[str, tuple[str, ...]] = {
     "checks": ("name", "passed", "score", "reason"),
     "turns": ("role", "channel", "start", "end"),
     "targets": ("start", "end", "weight"),

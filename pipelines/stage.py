@@ -66,6 +66,7 @@ class Context:
         scratch: a local folder of this worker's, empty at the start of a unit.
         output: URL of the run's output, for sources that read an earlier job.
         base: folder that relative paths in the recipe refer to.
+        shard_bytes: the recipe's `shards.max_bytes`, for sources that lay out shards.
     """
 
     seed: int
@@ -75,6 +76,7 @@ class Context:
     scratch: Path
     output: str = ""
     base: Path = Path()
+    shard_bytes: int = 256 * 10**6
 
     def rng(self, stage: str, item: str) -> random.Random:
         """The only source of randomness: a function of (recipe seed, stage, item)."""

@@ -20,7 +20,7 @@ SOURCES = {
     "jsonl": ".sources.jsonl:Jsonl",
     "parquet": ".sources.parquet:Parquet",
     "dataset": ".sources.dataset:DatasetSource",
-    "compact": ".sources.compact:Compact",
+    "compact": ".sources.dataset:Compact",
     "vision.programs": "..vision.source:Programs",
 }
 STAGES = {

@@ -17,7 +17,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, NamedTuple
 
 BLOCK = 512
@@ -33,7 +32,7 @@ _SUFFIX = re.compile(r"[a-z0-9]+(\.[a-z0-9]+)*")
 _NAME_FIELD = 100
 _SIZE_FIELD = slice(124, 136)
 _SUM_FIELD = slice(148, 156)
-_AFTER_NAME = b"0000644\0" b"0000000\0" b"0000000\0"
+_AFTER_NAME = b"\0".join([b"0000644", b"0000000", b"0000000", b""])  # mode, user, group
 _MTIME = b"00000000000\0"
 _AFTER_SUM = b"0" + bytes(100) + b"ustar\x0000" + bytes(BLOCK - 265)
 _AFTER_SUM_PAX = b"x" + _AFTER_SUM[1:]
@@ -136,7 +135,7 @@ class TarWriter:
     def __enter__(self) -> TarWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
         # What failed half-way must never look like a finished shard.
         if kind is None:
             self.close()

@@ -1,0 +1,1 @@
+"""Where items come from: files, lines, rows, and the samples of an earlier job."""
