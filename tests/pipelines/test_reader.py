@@ -8,6 +8,7 @@ import fsspec
 import k3data
 import pytest
 from k3data.pipelines import record as records
+from k3data.pipelines.bench.s3 import new_bucket
 from k3data.pipelines.errors import UserError
 from k3data.pipelines.reader import Dataset, ShardError
 from k3data.tests.pipelines.samples import mixed, publish
@@ -26,16 +27,18 @@ def root(tmp_path_factory, documents):
 
 
 @pytest.fixture(scope="module")
-def memory_url(root):
-    files = fsspec.filesystem("memory")
-    files.put(str(root), "/reader-test", recursive=True)
-    yield "memory://reader-test"
-    files.rm("/reader-test", recursive=True)
+def bucket(root, s3_endpoint):
+    bucket = new_bucket(s3_endpoint, "reader")
+    fsspec.filesystem("s3", **bucket.options).put(str(root), "reader/out", recursive=True)
+    return bucket
 
 
-@pytest.fixture(params=["local", "object store"])
-def dataset(request, root, memory_url):
-    return k3data.open(str(root) if request.param == "local" else memory_url)
+@pytest.fixture(params=["local", "s3"])
+def dataset(request, root):
+    if request.param == "local":
+        return k3data.open(str(root))
+    bucket = request.getfixturevalue("bucket")
+    return k3data.open(f"{bucket.url}/out", **bucket.options)
 
 
 def same(read, original):

@@ -1,0 +1,22 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from k3data.pipelines.bench.s3 import Bucket, new_bucket, s3_server
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """One real S3 server for the whole session, started when the first test asks for it."""
+    with s3_server() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def s3_bucket(s3_endpoint: str) -> Bucket:
+    """A new, empty bucket on that server."""
+    return new_bucket(s3_endpoint, f"test-{uuid.uuid4().hex[:12]}")
