@@ -14,6 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from .shards import Shard
+
 SAMPLES = pa.schema(
     [
         ("id", pa.string()),
@@ -61,6 +63,21 @@ SAMPLES_FILE, SHARDS_FILE = "samples.parquet", "shards.parquet"
 _ROW_GROUP = 65_536
 
 
+def shard_row(shard: Shard) -> dict[str, Any]:
+    """A finished shard's row for `merge`."""
+    return {
+        "shard": shard.name,
+        "path": f"{SHARD_FOLDER}/{shard.name}",
+        "bytes": shard.bytes,
+        "samples": shard.samples,
+        "sha256": shard.sha256,
+        "signature": shard.signature,
+        "split": shard.split,
+        "licence": shard.licence,
+        "unit": shard.unit,
+    }
+
+
 def write_unit_index(rows: Iterable[dict[str, Any]], path: Path) -> None:
     """Write the index rows of one unit's shards."""
     with _writer(path, SAMPLES) as writer:
@@ -77,7 +94,7 @@ def merge(units: Iterable[pa.Table], shards: Sequence[dict[str, Any]], folder: P
 
     Args:
         units: the index tables of the units, in the plan's order.
-        shards: the shards in the same order, with the keys of `SHARDS`; `path` is filled in.
+        shards: the shards in the same order, as `shard_row` gives them.
         folder: local folder for the two files.
 
     Returns:
@@ -100,9 +117,8 @@ def merge(units: Iterable[pa.Table], shards: Sequence[dict[str, Any]], folder: P
     for shard, number in seen.items():
         if number != wanted[shard]:
             raise ValueError(f"shard {shard} has {wanted[shard]} samples, the index {number}")
-    rows = [{**shard, "path": f"{SHARD_FOLDER}/{shard['shard']}"} for shard in shards]
     with _writer(shards_path, SHARDS) as writer:
-        writer.write_table(pa.Table.from_pylist(rows, schema=SHARDS))
+        writer.write_table(pa.Table.from_pylist(list(shards), schema=SHARDS))
     return samples_path, shards_path
 
 

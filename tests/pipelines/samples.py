@@ -9,7 +9,7 @@ import orjson
 from datatrove.data import Document
 from k3data.pipelines import index
 from k3data.pipelines import record as records
-from k3data.pipelines.shards import Shard, ShardSet
+from k3data.pipelines.shards import ShardSet
 from k3data.pipelines.stage import seeded_rng
 from PIL import Image, ImageDraw
 
@@ -85,13 +85,6 @@ def mixed(count: int = 40) -> list[Document]:
     ]
 
 
-def shard_columns(shard: Shard) -> dict:
-    return {
-        "shard": shard.name, "bytes": shard.bytes, "samples": shard.samples, "sha256": shard.sha256,
-        "signature": shard.signature, "split": shard.split, "licence": shard.licence, "unit": shard.unit,
-    }  # fmt: skip
-
-
 def publish(root: Path, documents: list[Document], job: str = "render", units: int = 2) -> Path:
     """Lay a data set out as a finished run leaves it; returns the job's folder."""
     folder = root / job
@@ -110,7 +103,7 @@ def publish(root: Path, documents: list[Document], job: str = "render", units: i
         tables.append(index.read_unit_index((scratch / "rows.parquet").read_bytes()))
         for shard in finished:
             shard.path.rename(folder / "shards" / shard.name)
-            shards.append(shard_columns(shard))
+            shards.append(index.shard_row(shard))
         (scratch / "rows.parquet").unlink()
         scratch.rmdir()
     index.merge(tables, shards, folder / "index")

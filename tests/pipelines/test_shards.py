@@ -12,7 +12,7 @@ from k3data.pipelines import index
 from k3data.pipelines import record as records
 from k3data.pipelines.shards import ShardSet, split_media
 from k3data.pipelines.tar import scan
-from k3data.tests.pipelines.samples import mixed, publish, record, shard_columns
+from k3data.tests.pipelines.samples import mixed, publish, record
 
 
 def finish(folder, documents, cuts=()):
@@ -111,7 +111,7 @@ def test_an_index_that_does_not_fit_its_shards_is_refused(tmp_path):
     shards = finish(tmp_path / "a", [record(1, "svg"), record(2, "svg")])
     index.write_unit_index(shards[0].rows, tmp_path / "rows.parquet")
     table = index.read_unit_index((tmp_path / "rows.parquet").read_bytes())
-    wrong = {**shard_columns(shards[0]), "samples": 3}
+    wrong = {**index.shard_row(shards[0]), "samples": 3}
     with pytest.raises(ValueError, match=r"has 3 samples, the index 2"):
         index.merge([table], [wrong], tmp_path)
     with pytest.raises(ValueError, match="is not a shard of this data set"):

@@ -1,0 +1,115 @@
+"""Find benchmarks, run one, and say on which machine and with which versions.
+
+A benchmark is a module in a `bench` package of k3data with three names: `NAME`, `SUMMARY` (one line) and
+`run(quick) -> {"figures": {key: number}, "peers": {name: {key: number}}}`. It checks that the work was right before it
+times it and never asserts a time.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import psutil
+
+from ..errors import UserError
+
+_PACKAGE = __name__.split(".", 1)[0]
+
+
+def discover() -> dict[str, ModuleType]:
+    """All benchmarks by name."""
+    found = {}
+    for area in pkgutil.iter_modules(importlib.import_module(_PACKAGE).__path__):
+        place = Path(str(area.module_finder.path), area.name, "bench")  # type: ignore[union-attr]
+        if not place.is_dir():
+            continue
+        for one in sorted(pkgutil.iter_modules([str(place)]), key=lambda one: one.name):
+            module = importlib.import_module(f"{_PACKAGE}.{area.name}.bench.{one.name}")
+            if hasattr(module, "NAME"):
+                found[module.NAME] = module
+    return dict(sorted(found.items()))
+
+
+def run(name: str, quick: bool) -> dict[str, Any]:
+    """Run one benchmark; `quick` ends within 50 s on two cores.
+
+    Raises:
+        UserError: there is no benchmark of that name.
+    """
+    benchmarks = discover()
+    if name not in benchmarks:
+        raise UserError(f"no benchmark {name!r}; there are: {', '.join(benchmarks)}")
+    started = time.perf_counter()
+    result = benchmarks[name].run(quick)
+    return {
+        "bench": name,
+        "machine": machine(),
+        "versions": versions(),
+        "figures": result["figures"],
+        "peers": result["peers"],
+        "seconds": round(time.perf_counter() - started, 2),
+    }
+
+
+def interleaved(cases: Mapping[str, Callable[[], float]], repeats: int = 5) -> dict[str, float]:
+    """Run each case in turn, `repeats` times over, and give the median of what each returns.
+
+    Taking turns lets whatever else the machine is doing fall on all of them alike. One round before the first warms up
+    what is loaded once (imports, caches, memory that the kernel has not handed out yet).
+    """
+    for case in cases.values():
+        case()
+    results: dict[str, list[float]] = {name: [] for name in cases}
+    for _ in range(repeats):
+        for name, case in cases.items():
+            results[name].append(case())
+    return {name: statistics.median(found) for name, found in results.items()}
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on."""
+    return {
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+        "gpu": _gpu(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of the distributions that have been imported so far."""
+    owners = metadata.packages_distributions()
+    loaded = {name.split(".", 1)[0] for name in list(sys.modules)}
+    names = {distribution for module in loaded for distribution in owners.get(module, [])}
+    return {name: metadata.version(name) for name in sorted(names, key=str.lower)}
+
+
+def _cpu() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def _gpu() -> str | None:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return None
+    command = [program, "--query-gpu=name", "--format=csv,noheader"]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    return "; ".join(found.stdout.split("\n")).strip("; ") or None
