@@ -1,0 +1,2 @@
+def draw(browser, document, background):
+    raise NotImplementedError
