@@ -67,7 +67,6 @@ def shard_row(shard: Shard) -> dict[str, Any]:
     """A finished shard's row for `merge`."""
     return {
         "shard": shard.name,
-        "path": f"{SHARD_FOLDER}/{shard.name}",
         "bytes": shard.bytes,
         "samples": shard.samples,
         "sha256": shard.sha256,
@@ -94,7 +93,7 @@ def merge(units: Iterable[pa.Table], shards: Sequence[dict[str, Any]], folder: P
 
     Args:
         units: the index tables of the units, in the plan's order.
-        shards: the shards in the same order, as `shard_row` gives them.
+        shards: the shards in the same order, as `shard_row` gives them; `path` is filled in.
         folder: local folder for the two files.
 
     Returns:
@@ -117,8 +116,9 @@ def merge(units: Iterable[pa.Table], shards: Sequence[dict[str, Any]], folder: P
     for shard, number in seen.items():
         if number != wanted[shard]:
             raise ValueError(f"shard {shard} has {wanted[shard]} samples, the index {number}")
+    rows = [{**shard, "path": f"{SHARD_FOLDER}/{shard['shard']}"} for shard in shards]
     with _writer(shards_path, SHARDS) as writer:
-        writer.write_table(pa.Table.from_pylist(list(shards), schema=SHARDS))
+        writer.write_table(pa.Table.from_pylist(rows, schema=SHARDS))
     return samples_path, shards_path
 
 

@@ -31,6 +31,16 @@ class PublishedFile:
 
 
 @dataclass(frozen=True)
+class PublishedShard(PublishedFile):
+    """A shard, with what the shard index says of it."""
+
+    samples: int
+    split: str
+    licence: str
+    signature: str
+
+
+@dataclass(frozen=True)
 class UnitRecord:
     """What one unit did.
 
@@ -54,7 +64,7 @@ class UnitRecord:
     item_digest: str
     outcomes: dict[str, int]
     samples: int
-    shards: list[PublishedFile]
+    shards: list[PublishedShard]
     index: PublishedFile
     rejects: PublishedFile | None
     stages: list[dict[str, Any]]
@@ -76,7 +86,7 @@ class UnitRecord:
             raise ValueError("its content does not match its digest")
         for name in ("index", "rejects"):
             values[name] = PublishedFile(**values[name]) if values[name] else None
-        values["shards"] = [PublishedFile(**one) for one in values["shards"]]
+        values["shards"] = [PublishedShard(**one) for one in values["shards"]]
         return cls(**values)
 
     def files(self) -> Iterator[PublishedFile]:

@@ -9,6 +9,7 @@ differ has another. That is what makes resuming, and changing a recipe, safe.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -181,19 +182,25 @@ def chain_digest(recipe: Recipe, job: Job, source: int) -> str:
 
 
 def changed_inputs(old: Plan, new: Plan) -> list[str]:
-    """One line for each input that is not what the old plan was made from."""
-    lines = [f"{uri} is gone" for uri in old.inputs if uri not in new.inputs]
-    for uri, one in new.inputs.items():
-        if uri not in old.inputs:
-            lines.append(f"{uri} is new")
-        elif one.sha256 != old.inputs[uri].sha256:
-            lines.append(f"{uri} has changed")
+    """One line for each file that is not what the old plan was made from."""
+    before, now = _by_file(old), _by_file(new)
+    lines = [f"{file} is gone" for file in before if file not in now]
+    lines += [f"{file} is new" for file in now if file not in before]
+    lines += [f"{file} has changed" for file in now if file in before and before[file] != now[file]]
     return lines
+
+
+def _by_file(plan: Plan) -> dict[str, list[tuple[str, str]]]:
+    """The inputs by file; those of a large file are ranges of it, `<file>@<start>-<stop>`."""
+    files: dict[str, list[tuple[str, str]]] = {}
+    for uri, one in plan.inputs.items():
+        files.setdefault(re.sub(r"@\d+-\d+$", "", uri), []).append((uri, one.sha256))
+    return files
 
 
 def why_changed(old: Plan, new: Plan) -> Iterator[str]:
     """One line for each reason why the new plan's units differ from the old one's."""
-    for key in old.environment.keys() | new.environment.keys():
+    for key in sorted(old.environment.keys() | new.environment.keys()):
         was, now = old.environment.get(key, "absent"), new.environment.get(key, "absent")
         if was != now:
             yield f"{key}: {was} → {now}"

@@ -57,11 +57,16 @@ class Shards(_Strict):
 
 
 class Executor(_Strict):
-    """Where units run. `memory` bounds one worker with all its renderers; the one that exceeds it is killed."""
+    """Where units run.
+
+    `memory` bounds one worker with all its renderers; the one that exceeds it is killed. `item_timeout_s` is a wide
+    backstop: stages have tighter limits of their own.
+    """
 
     kind: Literal["local"] = "local"
     workers: Annotated[int, Field(ge=1)] | Literal["auto"] = "auto"
     memory: Bytes | None = None
+    item_timeout_s: Annotated[float, Field(gt=0)] = 900
 
 
 class Errors(_Strict):

@@ -151,6 +151,7 @@ def to_sample(record: Document) -> dict[str, Any]:
     sample["lineage"] = {
         "recipe": lineage.get("recipe"),
         "unit": lineage.get("unit"),
+        "item": lineage.get("item"),
         "seed": lineage.get("seed"),
         "stages": [_struct(stage, ("name", "version")) for stage in lineage.get("stages") or []],
         "parents": list(lineage.get("parents") or []),

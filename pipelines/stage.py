@@ -176,6 +176,9 @@ class Source(_Parameters):
     passthrough: ClassVar[bool] = False
     """The items are finished samples of an earlier job, keyed by their ids and published as they are."""
 
+    internal: ClassVar[bool] = False
+    """It reads an earlier job of the same output, so that a change of its inputs is the recipe's own doing."""
+
     def plan(self, context: Context, unit_items: int | None) -> Iterator[Slice]:
         """Yield the slices in order. `unit_items` is the recipe's wish for items per unit; None = the source's own.
 

@@ -6,6 +6,7 @@ Nothing is ever written in place. A file is finished elsewhere and published who
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 import tempfile
@@ -71,7 +72,7 @@ class Store(ABC):
 
     @abstractmethod
     def scratch(self) -> Path:
-        """A local folder for unfinished files; on a local store it is on the same file system."""
+        """A local folder for unfinished files, shared by the whole output; a local store's is on its own file system."""
 
     @abstractmethod
     def check(self, *, write: bool) -> None:
@@ -197,11 +198,13 @@ class LocalStore(Store):
 class ObjectStore(Store):
     """Any store that fsspec knows and that publishes an object only when it is complete."""
 
-    def __init__(self, url: str, storage_options: dict[str, Any], fs: Any = None):
+    def __init__(self, url: str, storage_options: dict[str, Any], fs: Any = None, scratch: Path | None = None):
         import fsspec
 
         self.url = url.rstrip("/")
         self._options = storage_options
+        place = hashlib.sha256(self.url.encode()).hexdigest()[:16]
+        self._scratch = scratch or Path(tempfile.gettempdir()) / f"k3data-{os.getuid()}" / place
         protocol = url.split("://", 1)[0]
         try:
             # Listings are never cached: another machine may have published since.
@@ -259,12 +262,13 @@ class ObjectStore(Store):
         return None
 
     def sub(self, name: str) -> ObjectStore:
-        return ObjectStore(f"{self.url}/{name}", self._options, self.fs)
+        return ObjectStore(f"{self.url}/{name}", self._options, self.fs, self._scratch)
 
     def scratch(self) -> Path:
-        folder = Path(tempfile.gettempdir()) / f"k3data-{os.getuid()}"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        return folder
+        with _one_line(f"writing {self._scratch}"):
+            self._scratch.parent.mkdir(mode=0o700, exist_ok=True)
+            self._scratch.mkdir(exist_ok=True)
+        return self._scratch
 
     def check(self, *, write: bool) -> None:
         bucket = self.root.split("/", 1)[0]

@@ -119,7 +119,7 @@ def _publish(folder: Path, count: int) -> Dataset:
             uri="bench",
             item=str(number),
             content=text,
-            licence=records.licence("MIT"),
+            licence=licence,
         )
         record.id = f"{number:032x}"
         record.metadata["split"] = "train"

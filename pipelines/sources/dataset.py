@@ -18,7 +18,7 @@ class _Samples(Source):
         job: an earlier job of the recipe.
     """
 
-    operational: ClassVar[frozenset[str]] = frozenset()
+    internal: ClassVar[bool] = True
 
     job: str
 
@@ -26,9 +26,9 @@ class _Samples(Source):
         return Dataset.open(context.output, job=self.job)
 
     def inputs(self, dataset: Dataset) -> dict[str, Input]:
-        """The data set's shards by path."""
+        """The data set's shards by name."""
         return {
-            row["path"]: Input(f"{self.job}/{row['path']}", row["bytes"], "", row["sha256"])
+            row["shard"]: Input(f"{self.job}/{row['path']}", row["bytes"], "", row["sha256"])
             for row in dataset.shards.to_pylist()
         }
 
@@ -74,7 +74,7 @@ class Compact(_Samples):
         inputs = self.inputs(dataset)
         limit = self.max_bytes or context.shard_bytes
         columns = dataset.samples.select(["shard", "size", "split", "licence"]).to_pylist()
-        signatures = {row["path"]: row["signature"] for row in dataset.shards.to_pylist()}
+        signatures = {row["shard"]: row["signature"] for row in dataset.shards.to_pylist()}
         groups: dict[tuple[str, ...], list[int]] = {}
         for at, row in enumerate(columns):
             key = (row["split"], row["licence"], signatures[row["shard"]])

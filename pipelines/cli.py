@@ -1,0 +1,211 @@
+"""The `k3data` command. Each verb reads its arguments, calls one function of the engine, and prints what it gave.
+
+Imports are inside the verbs, so that `k3data --help` answers at once. Exit codes: 0 done, 1 some work failed (and is
+named), 2 the input is wrong, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from . import errors
+
+app = typer.Typer(
+    help="Make verified, sharded multimodal training data from a recipe, look at it, and train on it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Recipe = Annotated[str, typer.Argument(metavar="RECIPE", help="A recipe file, or the name of a shipped recipe.")]
+Out = Annotated[str, typer.Argument(metavar="OUT", help="An output of `k3data run`: a folder or an fsspec URL.")]
+Into = Annotated[str | None, typer.Option("--out", help="Where to write: a folder or an fsspec URL. Default: out/<recipe>.")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=VALUE", help="Change one value of the recipe.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log what the engine does.")]
+Job = Annotated[str | None, typer.Option("--job", help="Which job's data set. Default: the last complete one.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only about so many items, in whole units.")]
+
+
+def main() -> None:
+    """Entry point: turns our errors into one line and the right exit code."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        app(standalone_mode=False)
+    except errors.K3DataError as error:
+        _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        _fail("interrupted; what is done is kept, and the same command goes on from there", errors.INTERRUPTED)
+    except typer.Abort:
+        _fail("interrupted", errors.INTERRUPTED)
+    except typer.Exit as exit:
+        sys.exit(exit.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # typer's own: unknown verb, option or argument
+            error.show()  # type: ignore[attr-defined]
+            sys.exit(errors.WRONG_INPUT)
+        raise
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"k3data: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _logging(verbose: bool) -> None:
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.ERROR, format="%(asctime)s %(name)s %(message)s", stream=sys.stderr
+    )
+    for name in ("botocore", "aiobotocore", "s3fs", "fsspec", "asyncio", "urllib3", "PIL"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _print(values: Any) -> None:
+    import orjson
+
+    sys.stdout.write(orjson.dumps(values, option=orjson.OPT_INDENT_2, default=str).decode() + "\n")
+
+
+def _load(recipe: str, overrides: list[str] | None) -> tuple[Any, str]:
+    """The recipe, and the name that messages use for it."""
+    from . import recipe as recipes
+    from .shipped import find
+
+    path = find(recipe)
+    return recipes.load(path, tuple(overrides or ())), str(path)
+
+
+@app.command()
+def run(
+    recipe: Recipe,
+    out: Into = None,
+    set_: Set = None,
+    limit: Limit = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Worker processes.")] = None,
+    preview: Annotated[int | None, typer.Option("--preview", min=1, help="Print N results and write nothing.")] = None,
+    replan: Annotated[bool, typer.Option("--replan", help="Accept inputs that changed since the plan was frozen.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Run a recipe: make its data sets, or go on where an earlier run ended."""
+    _logging(verbose)
+    loaded, file = _load(recipe, set_)
+    if preview:
+        from .look import print_preview
+
+        print_preview(loaded, preview, as_json=json)
+        return
+    _run(loaded, out or f"out/{loaded.name}", file, limit, workers, replan, json, quiet)
+
+
+@app.command()
+def resume(
+    out: Out,
+    set_: Set = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Worker processes.")] = None,
+    replan: Annotated[bool, typer.Option("--replan", help="Accept inputs that changed since the plan was frozen.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Go on with the recipe that is stored in an output."""
+    _logging(verbose)
+    from . import recipe as recipes
+    from .output import RECIPE_FILE, open_output
+
+    store, root = open_output(out)
+    file = f"{store.url}/{RECIPE_FILE}"
+    loaded = recipes.parse(store.read(RECIPE_FILE).decode(), file, Path(root.base), tuple(set_ or ()))
+    _run(loaded, out, file, root.limit, workers, replan, json, quiet)
+
+
+def _run(
+    recipe: Any, out: str, file: str, limit: int | None, workers: int | None, replan: bool, json: bool, quiet: bool
+) -> None:
+    from . import screen as screens
+    from .run import Options
+    from .run import run as run_recipe
+
+    screen = screens.choose(quiet, json)
+    try:
+        datasets = run_recipe(recipe, out, Options(file, limit, workers, replan), screen)
+    finally:
+        screen.close()
+    if json:
+        _print({"out": out, "jobs": [{**vars(one), "files": len(one.files)} for one in datasets]})
+    elif not quiet:
+        last = datasets[-1]
+        rest = {name: count for name, count in last.outcomes.items() if count and name != "published"}
+        print(f"{last.samples:,} samples in {last.shards} shards, {last.bytes / 1e6:,.1f} MB: {out}/{last.job}")
+        if rest:
+            print("not published: " + ", ".join(f"{count:,} {name}" for name, count in rest.items()))
+        print(f"look at it: k3data view {out}")
+
+
+@app.command()
+def plan(recipe: Recipe, set_: Set = None, out: Into = None, limit: Limit = None, json: Json = False) -> None:
+    """Show what a recipe would do: jobs, units, items, and an estimate of time and space. Writes nothing."""
+    from .look import describe_plan
+
+    loaded, _ = _load(recipe, set_)
+    told = describe_plan(loaded, out or f"out/{loaded.name}", limit)
+    _print(told) if json else print(told.text())
+
+
+@app.command()
+def status(out: Out, json: Json = False) -> None:
+    """Show how far an output is: per job its units, items and outcomes, and whether a run is at work."""
+    from .look import describe_status
+
+    told = describe_status(out)
+    _print(told) if json else print(told.text())
+
+
+@app.command()
+def verify(out: Out, job: Job = None, json: Json = False) -> None:
+    """Recount an output from the bytes of its shards, and name everything that is lost, doubled or damaged."""
+    from .verify import verify as verify_output
+
+    report = verify_output(out, job)
+    if json:
+        _print(report.as_dict())
+    else:
+        print(report.text())
+    if report.problems:
+        raise typer.Exit(errors.WORK_FAILED)
+
+
+@app.command()
+def gc(
+    out: Out,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove; without it the files are only listed.")] = False,
+    min_age: Annotated[float, typer.Option("--min-age", help="Spare files younger than so many minutes.")] = 60,
+    json: Json = False,
+) -> None:
+    """List, and with --yes remove, files that no ledger record names: leftovers of killed runs and dropped units."""
+    from .gc import collect
+
+    found = collect(out, min_age_s=min_age * 60, remove=yes)
+    if json:
+        _print({"removed": yes, "files": [{"path": one.path, "bytes": one.size} for one in found]})
+        return
+    for one in found:
+        print(f"{one.size:>12,}  {one.path}")
+    total = sum(one.size for one in found)
+    print(f"{len(found)} files, {total:,} bytes" + (" removed" if yes else "; give --yes to remove them"))
