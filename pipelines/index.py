@@ -29,6 +29,7 @@ SAMPLES = pa.schema(
         ("split", pa.string()),
         ("licence", pa.string()),
         ("spdx", pa.string()),
+        ("attribution", pa.string()),
         ("source", pa.string()),
         ("item", pa.string()),
         ("text_chars", pa.int64()),
@@ -41,7 +42,8 @@ SAMPLES = pa.schema(
     ]
 )
 """`offset` and `size` span the whole sample with its headers; a member's offset and size are those of its content, both
-counted from the start of the shard. `width` and `height` are those of the first picture, `licence` is the class."""
+counted from the start of the shard. `width` and `height` are those of the first picture, `licence` is the class,
+`template` is that of a generated program."""
 
 SHARDS = pa.schema(
     [

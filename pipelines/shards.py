@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
 from datatrove.data import Document, MediaType
 
 from . import record as records
@@ -120,7 +119,7 @@ class _Writing:
 
 
 def _row(sample: dict[str, Any], location: SampleLocation) -> dict[str, Any]:
-    media, extra = sample["media"], orjson.loads(sample["extra"])
+    media, uri = sample["media"], sample["source"]["uri"]
     return {
         "id": sample["id"],
         "key": sample["id"],
@@ -132,13 +131,14 @@ def _row(sample: dict[str, Any], location: SampleLocation) -> dict[str, Any]:
         "split": sample["split"],
         "licence": sample["licence"]["class"],
         "spdx": sample["licence"]["spdx"],
-        "source": sample["source"]["uri"],
+        "attribution": sample["licence"]["attribution"],
+        "source": uri,
         "item": sample["source"]["item"],
         "text_chars": len(sample["text"]),
         "media": len(media),
         "width": media[0]["width"] if media else None,
         "height": media[0]["height"] if media else None,
         "tasks": [task["name"] for task in sample["tasks"]],
-        "template": extra.get("template"),
+        "template": uri.partition("/")[2] if uri.startswith("programs:") else None,
         "checks": [{name: check[name] for name in ("name", "passed", "score")} for check in sample["checks"]],
     }

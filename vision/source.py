@@ -20,6 +20,7 @@ class Programs(Source):
     raising `count` keeps every program that was there before."""
 
     version: ClassVar[int] = 1
+    operational: ClassVar[frozenset[str]] = frozenset({"kinds", "count"})  # which programs there are, not what they are
     _unit_items: ClassVar[int] = 25
 
     kinds: list[Kind] = Field(default=["svg", "web", "cad"], min_length=1)
@@ -46,7 +47,7 @@ class Programs(Source):
 def _load(kind: str, index: int, context: Context) -> Document:
     key = f"{kind}/{index:08d}"
     program = generate(kind, context.rng("vision.programs", key), _template(kind, index, context))
-    return new_record(
+    record = new_record(
         program.text,
         kind=kind,
         domain="web" if kind == "web" else "vision",
@@ -61,6 +62,8 @@ def _load(kind: str, index: int, context: Context) -> Document:
             "template": program.template,
         },
     )
+    record.metadata["template"] = program.template
+    return record
 
 
 def _template(kind: str, index: int, context: Context) -> str:
