@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from importlib import metadata
 from typing import Any
 
 import yaml
@@ -16,7 +15,9 @@ from datatrove.data import Document
 from PIL import Image
 
 from . import features
+from . import record as records
 from .index import SHARD_FOLDER
+from .markdown import fence, inline, size, table
 from .reader import Dataset
 
 README, ATTRIBUTION, PICTURES = "README.md", "ATTRIBUTION", "samples"
@@ -24,13 +25,22 @@ README, ATTRIBUTION, PICTURES = "README.md", "ATTRIBUTION", "samples"
 _SIZES = [(1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (1e7, "1M<n<10M"),
           (1e8, "10M<n<100M"), (1e9, "100M<n<1B")]  # fmt: skip
 _LICENCES = frozenset(
-    "apache-2.0 mit isc unlicense cc0-1.0 cc-by-3.0 cc-by-4.0 cc-by-sa-3.0 cc-by-sa-4.0 odc-by odbl pddl ofl-1.1 "
-    "bsd-2-clause bsd-3-clause gpl-2.0 gpl-3.0 lgpl-2.1 lgpl-3.0 agpl-3.0 mpl-2.0 postgresql zlib".split()
-)
+    [
+        "apache-2.0", "mit", "isc", "unlicense", "zlib", "postgresql", "ofl-1.1", "bsd-2-clause", "bsd-3-clause", "mpl-2.0",
+        "cc0-1.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "odc-by", "odbl", "pddl",
+        "gpl-2.0", "gpl-3.0", "lgpl-2.1", "lgpl-3.0", "agpl-3.0",
+    ]
+)  # fmt: skip
 """The licence names that the Hub knows."""
 
+_TASK_CATEGORIES = {
+    "image_to_code": "image-text-to-text",
+    "code_to_caption": "image-to-text",
+    "grounding": "object-detection",
+}
+_PICTURES_PER_KIND = 4
 _PICTURE_SIDE = 480
-_EXCERPT_LINES = 24
+_EXCERPT = 1500
 
 
 def files(
@@ -45,12 +55,13 @@ def files(
         stats: the content of `stats.json`.
         environment: versions of what the data depends on.
     """
-    examples = list(_examples(dataset))
-    for kind, record in examples:
-        if record.media:
-            yield _picture_path(kind), _picture(record)
+    pictures = {
+        f"{PICTURES}/{kind}-{number}.png": record for kind, number, record in _examples(dataset) if record.media
+    }
+    for path, record in pictures.items():
+        yield path, _thumbnail(record)
     yield ATTRIBUTION, attribution(dataset).encode()
-    yield README, readme(dataset, name, recipe, stats, environment, examples).encode()
+    yield README, readme(dataset, name, recipe, stats, environment, pictures).encode()
 
 
 def readme(
@@ -59,19 +70,19 @@ def readme(
     recipe: str,
     stats: dict[str, Any],
     environment: dict[str, str],
-    examples: list[tuple[str, Document]],
+    pictures: dict[str, Document],
 ) -> str:
-    """The whole README.md."""
+    """The whole README.md; `pictures` are the examples whose pictures lie beside it, by path."""
     front = yaml.safe_dump(front_matter(dataset, name), sort_keys=False, allow_unicode=True)
     sections = [
         f"# {name}",
         _summary(dataset),
-        _gallery(examples),
+        *_shown(pictures),
         "## Contents",
         _contents(dataset),
+        *_one_sample(pictures),
         "## Reading it",
-        _reading(name),
-        *(_example(kind, record) for kind, record in examples[:1]),
+        _READING,
         "## Licences",
         _licences(dataset),
         "## What was left out",
@@ -89,14 +100,14 @@ def front_matter(dataset: Dataset, name: str) -> dict[str, Any]:
         "select split, sum(samples)::bigint, sum(bytes)::bigint from shards group by split"
         " order by list_position(['train', 'val', 'test'], split)"
     ).fetchall()
-    spdx = [row[0] for row in dataset.sql("select spdx from samples group by spdx order by count(*) desc, spdx").fetchall()]
-    licences = sorted({_hub_licence(one) for one in spdx})
+    licences = sorted({_hub_licence(spdx) for (spdx,) in dataset.sql("select distinct spdx from samples").fetchall()})
+    kinds = [kind for (kind,) in dataset.sql("select distinct kind from samples order by kind").fetchall()]
     return {
         "pretty_name": name,
         "license": licences[0] if len(licences) == 1 else licences,
         "size_categories": [next((label for limit, label in _SIZES if total < limit), "n>1B")],
         "task_categories": _task_categories(dataset),
-        "tags": ["webdataset", "k3data", *_column(dataset, "kind")],
+        "tags": ["webdataset", "k3data", *kinds],
         "configs": [
             {
                 "config_name": "default",
@@ -114,10 +125,166 @@ def front_matter(dataset: Dataset, name: str) -> dict[str, Any]:
 def attribution(dataset: Dataset) -> str:
     """The ATTRIBUTION file: whom to credit for what, by licence."""
     lines = ["Who made what this data set is made from. Every sample also carries its own licence and credit.", ""]
-    for spdx, credit, origin, count in dataset.sql(
-        "select spdx, attribution, split_part(source, '/', 1) as origin, count(*) as n from samples"
-        " group by all order by spdx, attribution, origin"
-    ).fetchall():
+    for spdx, credit, origin, count in _credits(dataset):
         lines.append(f"{spdx}: {count} samples from {origin}")
         lines += [f"    {line}" for line in (credit or "no credit asked for").splitlines()]
     return "\n".join(lines) + "\n"
+
+
+def _summary(dataset: Dataset) -> str:
+    samples, kinds, media, chars = dataset.sql(
+        "select count(*), count(distinct kind), coalesce(sum(media), 0)::bigint, coalesce(sum(text_chars), 0)::bigint"
+        " from samples"
+    ).fetchall()[0]
+    shards, stored = dataset.sql("select count(*), coalesce(sum(bytes), 0)::bigint from shards").fetchall()[0]
+    return (
+        f"{samples:,} samples of {kinds} kinds with {media:,} pictures and {chars:,} characters of text, in {shards:,} "
+        f"webdataset shards ({size(stored)}). Made by [k3data](https://github.com/k3data/k3data)."
+    )
+
+
+def _shown(pictures: dict[str, Document]) -> Iterator[str]:
+    """The sample pictures, a row a kind."""
+    kinds: dict[str, list[str]] = {}
+    for path, record in pictures.items():
+        kinds.setdefault(record.metadata["kind"], []).append(path)
+    for kind, paths in kinds.items():
+        row = "\n".join(f'<img src="{path}" height="160" alt="a sample of kind {kind}">' for path in paths)
+        yield f"<p>\n{row}\n</p>"
+
+
+def _contents(dataset: Dataset) -> str:
+    kinds = dataset.sql(
+        "select kind, count(*), count(*) filter (split = 'train'), count(*) filter (split = 'val'),"
+        " count(*) filter (split = 'test'), sum(media)::bigint, count(distinct template), median(text_chars)::bigint"
+        " from samples group by kind order by kind"
+    ).fetchall()
+    tasks = dataset.sql(
+        "select task, count(*) from (select unnest(tasks) as task from samples) group by task order by task"
+    ).fetchall()
+    checks = dataset.sql(
+        "select c.name, count(*), count(*) filter (c.passed), round(avg(c.score), 3)"
+        " from (select unnest(checks) as c from samples) group by c.name order by c.name"
+    ).fetchall()
+    parts = [
+        table(["kind", "samples", "train", "val", "test", "pictures", "templates", "characters (median)"], kinds),
+        "One source item is one sample; what it can be asked is its list of tasks." if tasks else "",
+        table(["task", "samples"], tasks) if tasks else "",
+        table(["check", "samples", "passed", "mean score"], [[*row[:3], row[3] or ""] for row in checks])
+        if checks
+        else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _one_sample(pictures: dict[str, Document]) -> Iterator[str]:
+    record = next((one for one in pictures.values() if one.metadata["tasks"]), None)
+    if record is None:
+        return
+    yield "<details><summary>One sample</summary>"
+    yield fence(_cut(record.text.replace(records.OBJECT, "")))
+    for task in record.metadata["tasks"]:
+        yield f"**{inline(task['name'])}**: {inline(_cut(task['prompt']))}"
+        yield fence(_cut(task["answer"]))
+    yield "</details>"
+
+
+_READING = """```python
+import k3data
+
+dataset = k3data.open("this/folder")
+record = dataset[0]  # text, media with their bytes, metadata
+dataset.sql("select kind, avg(width) from samples where split = 'train' group by kind")
+```
+
+```python
+import datasets
+
+# The types and the splits are stated at the head of this file.
+train = datasets.load_dataset("this/folder", split="train")
+```
+
+```python
+import glob
+import webdataset
+
+shards = sorted(glob.glob("this/folder/shards/train-*.tar"))
+train = webdataset.WebDataset(shards, shardshuffle=False)
+```
+
+```sh
+energon prepare --tar-index-only this/folder  # once; Megatron-Energon then reads it
+duckdb -c "select kind, count(*) from 'this/folder/index/samples.parquet' group by kind"
+```
+
+A sample with one picture is `<key>.json` and `<key>.png` (or jpg, webp). Any other number of media parts lies end to end
+in `<key>.media.bin`; `media` in the JSON gives the `offset`, `bytes` and `mime` of each. Each U+FFFC in `text` stands for
+one part, in order."""
+
+
+def _licences(dataset: Dataset) -> str:
+    rows = [[spdx, origin, count, credit] for spdx, credit, origin, count in _credits(dataset)]
+    classes = "A shard holds samples of one licence class, which is part of its name."
+    return table(["licence", "from", "samples", "credit"], rows) + f"\n\n{classes} See also `{ATTRIBUTION}`."
+
+
+def _left_out(stats: dict[str, Any]) -> str:
+    outcomes = {name: count for name, count in stats["outcomes"].items() if count}
+    text = f"Of {stats['items']:,} items: " + ", ".join(f"{count:,} {name}" for name, count in outcomes.items()) + "."
+    if not stats["codes"]:
+        return text
+    rows = [[*code.rsplit("/", 1), count] for code, count in sorted(stats["codes"].items(), key=lambda one: -one[1])]
+    return text + "\n\n" + table(["stage", "reason", "items"], rows)
+
+
+def _making(recipe: str, stats: dict[str, Any], environment: dict[str, str]) -> str:
+    columns = ["in", "out", "filtered", "rejected", "merged"]
+    stages = [[stage["name"], *(stage.get(name, 0) for name in columns)] for stage in stats["stages"]]
+    parts = [fence(recipe, "yaml"), table(["stage", *columns], stages)]
+    if environment:
+        parts.append(table(["depends on", "version"], sorted(environment.items())))
+    return "\n\n".join(parts)
+
+
+def _examples(dataset: Dataset) -> Iterator[tuple[str, int, Document]]:
+    """A few samples a kind, of different templates, always the same ones."""
+    chosen = dataset.sql(
+        "with firsts as (select kind, min(id) as id from samples group by kind, coalesce(template, id))"
+        f" select kind, id from firsts qualify row_number() over (partition by kind order by id) <= {_PICTURES_PER_KIND}"
+        " order by kind, id"
+    ).fetchall()
+    number, last = 0, None
+    for kind, id in chosen:
+        number, last = (number + 1 if kind == last else 1), kind
+        yield kind, number, dataset[id]
+
+
+def _thumbnail(record: Document) -> bytes:
+    picture = Image.open(io.BytesIO(record.media[0].media_bytes or b"")).convert("RGB")
+    picture.thumbnail((_PICTURE_SIDE, _PICTURE_SIDE))
+    out = io.BytesIO()
+    picture.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def _credits(dataset: Dataset) -> list[tuple[str, str, str, int]]:
+    """Licence, credit, origin and number of samples of everything the data set is made from."""
+    return dataset.sql(
+        "select spdx, attribution, split_part(source, '/', 1) as origin, count(*) as n from samples"
+        " group by all order by spdx, attribution, origin"
+    ).fetchall()
+
+
+def _task_categories(dataset: Dataset) -> list[str]:
+    names = dataset.sql("select distinct unnest(tasks) from samples").fetchall()
+    return sorted({_TASK_CATEGORIES.get(name, "text-generation") for (name,) in names}) or ["text-generation"]
+
+
+def _hub_licence(spdx: str) -> str:
+    name = spdx.lower().removesuffix("-only").removesuffix("-or-later")
+    name = name.removesuffix("-1.0") if name.startswith(("odc-by", "odbl", "pddl")) else name
+    return name if name in _LICENCES else "other"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _EXCERPT else text[:_EXCERPT] + " …"

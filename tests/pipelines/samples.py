@@ -37,7 +37,7 @@ def record(number: int, kind: str, *, split: str = "train", spdx: str = "MIT", t
     program = {"svg": SVG, "web": WEB, "cad": CAD, "text": "Plain words, ünïcode too, {n}."}[kind]
     program = text if text is not None else program.format(w=width, h=height, n=number)
     made = records.new_record(
-        program, kind=kind, domain="knowledge" if kind == "text" else "vision", uri=f"programs:{kind}",
+        program, kind=kind, domain="knowledge" if kind == "text" else "vision", uri=f"programs:{kind}/{kind}_plain",
         item=str(number), content=program, licence=records.licence(spdx, "A. Author" if number % 2 else ""),
     )  # fmt: skip
     made.id = f"{kind}-{number:06d}"
@@ -48,9 +48,9 @@ def record(number: int, kind: str, *, split: str = "train", spdx: str = "MIT", t
             records.image(data, mime=f"image/{format.lower()}", width=width, height=height, name=f"view{view}")
         )
     made.text += records.OBJECT * len(made.media)
-    made.metadata.update(split=split, template=f"{kind}_plain", lineage=lineage(number))
-    # The first records have empty lists everywhere: readers that infer types from them must still read the others.
-    if number >= 6:
+    made.metadata.update(split=split, lineage=lineage(number))
+    # The first thirty have empty lists everywhere: readers that infer types from them must still read the others.
+    if number >= 30:
         records.add_check(made, "not_blank", True, 0.25 + number)
         made.metadata["turns"] = [{"role": "user", "channel": None, "start": 0, "end": 5}]
         made.metadata["targets"] = [{"start": 1, "end": 4, "weight": 0.5}]
@@ -60,7 +60,7 @@ def record(number: int, kind: str, *, split: str = "train", spdx: str = "MIT", t
 
 def lineage(number: int) -> dict:
     return {
-        "recipe": "demo", "unit": "u0", "seed": 7, "stages": [{"name": "vision.render", "version": "1"}],
+        "recipe": "demo", "unit": "u0", "seed": 7, "stages": [{"name": "vision.render", "version": 1}],
         "parents": [f"parent-{number}"] if number % 4 == 0 else [],
     }  # fmt: skip
 

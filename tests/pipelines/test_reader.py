@@ -86,7 +86,7 @@ def test_sql_sees_samples_and_shards(dataset):
     ).fetchall()[0]
     svg = [row for row in dataset.samples.to_pylist() if row["kind"] == "svg" and row["width"] > 62]
     assert found == (sum(dataset.shards["bytes"].to_pylist()), len(svg)) and svg
-    assert dataset.relation().filter("len(checks) > 0").count("*").fetchall()[0][0] == 34
+    assert dataset.relation().filter("len(checks) > 0").count("*").fetchall()[0][0] == 10
 
 
 def test_a_data_set_travels_to_another_process(dataset):
