@@ -11,15 +11,48 @@ import random
 from collections.abc import Callable, Mapping
 
 from ..types import Program
-from . import palette, svg_charts, svg_measures
-
-Template = Callable[..., object]
+from . import (
+    svg_charts,
+    svg_curves,
+    svg_diagrams,
+    svg_dials,
+    svg_documents,
+    svg_emblems,
+    svg_games,
+    svg_icons,
+    svg_maps,
+    svg_measures,
+    svg_patterns,
+    svg_people,
+    svg_places,
+    svg_scenes,
+    svg_screens,
+    svg_stories,
+    svg_technical,
+)
+from .palette import Palette, choose
+from .svg import Drawing
 
 KINDS = ("svg", "web", "cad")
 
-SVG: Mapping[str, Callable] = {
+SVG: Mapping[str, Callable[[random.Random, Palette], Drawing]] = {
     **svg_charts.TEMPLATES,
+    **svg_curves.TEMPLATES,
+    **svg_diagrams.TEMPLATES,
+    **svg_dials.TEMPLATES,
+    **svg_documents.TEMPLATES,
+    **svg_emblems.TEMPLATES,
+    **svg_games.TEMPLATES,
+    **svg_icons.TEMPLATES,
+    **svg_maps.TEMPLATES,
     **svg_measures.TEMPLATES,
+    **svg_patterns.TEMPLATES,
+    **svg_people.TEMPLATES,
+    **svg_places.TEMPLATES,
+    **svg_scenes.TEMPLATES,
+    **svg_screens.TEMPLATES,
+    **svg_stories.TEMPLATES,
+    **svg_technical.TEMPLATES,
 }
 
 
@@ -28,13 +61,19 @@ def templates(kind: str) -> tuple[str, ...]:
     return tuple({"svg": SVG}[kind])
 
 
-def generate(kind: str, rng: random.Random, template: str | None = None) -> Program:
-    """One program of the kind, from a template by name or one that `rng` draws.
+def generate(kind: str, rng: random.Random, template: str | None = None, colours: Palette | None = None) -> Program:
+    """One program of the kind.
+
+    Args:
+        kind: `svg`, `web` or `cad`.
+        rng: everything that varies is drawn from it.
+        template: name of the template, else `rng` draws one.
+        colours: colours to use instead of those that `rng` draws; the rest of the program stays the same.
 
     Raises:
         KeyError: no such kind or template.
     """
-    names = templates(kind)
-    name = template or rng.choice(names)
-    drawing = SVG[name](rng, palette.choose(rng))
+    name = template or rng.choice(templates(kind))
+    drawn = choose(rng)
+    drawing = SVG[name](rng, colours or drawn)
     return Program("svg", drawing.svg.source(), name, drawing.caption, drawing.facts)

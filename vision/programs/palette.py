@@ -115,7 +115,7 @@ _HUES = (
 
 
 def colour_name(colour: str) -> str:
-    """What a person would call `#rrggbb`: a hue with "dark" or "light" before it, or black, grey, white, brown, beige."""
+    """What a person would call `#rrggbb`: a hue, perhaps "dark" or "light", or a neutral."""
     red, green, blue = (value / 255 for value in rgb(colour))
     hue, light, saturation = colorsys.rgb_to_hls(red, green, blue)
     chroma = max(red, green, blue) - min(red, green, blue)

@@ -89,19 +89,15 @@ class Svg:
         self._gradient("radialGradient", id, 'cx="0.5" cy="0.5" r="0.6"', (inner, outer))
         return f"url(#{id})"
 
-    def clip_circle(self, id: str, cx: float, cy: float, r: float) -> str:
-        """Define a round clip path; returns the value for `clip_path`."""
-        self._defs += [
-            f'<clipPath id="{id}">',
-            f'  <circle cx="{short(cx)}" cy="{short(cy)}" r="{short(r)}"/>',
-            "</clipPath>",
-        ]
-        return f"url(#{id})"
-
     def clip_rect(self, id: str, x: float, y: float, width: float, height: float, rx: float = 0) -> str:
         """Define a rectangular clip path; returns the value for `clip_path`."""
         rect = _element("rect", None, {"x": x, "y": y, "width": width, "height": height, "rx": rx or None})
         self._defs += [f'<clipPath id="{id}">', f"  {rect}", "</clipPath>"]
+        return f"url(#{id})"
+
+    def clip_path(self, id: str, d: str) -> str:
+        """Define a clip path of any outline; returns the value for `clip_path`."""
+        self._defs += [f'<clipPath id="{id}">', f'  <path d="{d}"/>', "</clipPath>"]
         return f"url(#{id})"
 
     def arrow_marker(self, id: str, colour: str) -> str:

@@ -16,8 +16,16 @@ def frame(
     svg = Svg(width, height, p.paper)
     centred = rng.random() < 0.35
     size = fit(heading, width * 0.045, width * 0.84)
-    svg.text(width / 2 if centred else width * 0.08, height * 0.1, heading, size, p.ink, "middle" if centred else "start",
-             id="title", font_weight="bold")  # fmt: skip
+    svg.text(
+        width / 2 if centred else width * 0.08,
+        height * 0.1,
+        heading,
+        size,
+        p.ink,
+        "middle" if centred else "start",
+        id="title",
+        font_weight="bold",
+    )
     return (
         svg,
         width * rng.uniform(0.1, 0.14),
@@ -127,8 +135,14 @@ def line_chart(rng: random.Random, p: Palette) -> Drawing:
             points.append((x, bottom - (bottom - top) * level))
         last.append(round(level * highest))
         colour = legible(p.accents[row], p.paper)
-        svg.path(smooth(points) if curved else path(points), id=f"line-{slug(name)}", stroke=colour, stroke_width=3,
-                 stroke_linejoin="round", stroke_dasharray="7 5" if row == 3 else None)  # fmt: skip
+        svg.path(
+            smooth(points) if curved else path(points),
+            id=f"line-{slug(name)}",
+            stroke=colour,
+            stroke_width=3,
+            stroke_linejoin="round",
+            stroke_dasharray="7 5" if row == 3 else None,
+        )
         if dots:
             for x, y in points:
                 svg.circle(x, y, 4, p.paper, stroke=colour, stroke_width=2)
@@ -140,7 +154,10 @@ def line_chart(rng: random.Random, p: Palette) -> Drawing:
             colour,
             id=f"label-{slug(name)}",
         )
-    caption = f"A line chart of monthly {topic.lower()} over {count} months with {count_noun(series, 'line')}: {words.join(names)}."
+    caption = (
+        f"A line chart of monthly {topic.lower()} over {count} months with {count_noun(series, 'line')}: "
+        f"{words.join(names)}."
+    )
     return Drawing(svg, caption, {"series": series, "months": count})
 
 
@@ -164,7 +181,10 @@ def area_chart(rng: random.Random, p: Palette) -> Drawing:
         y = (base[middle] + base[middle] + (bottom - top) * weights[row][middle] / tallest) / 2 + 4
         svg.text(xs[middle], y, key, svg.width * 0.025, on(p.accents[row]), "middle", id=f"label-{key}")
     svg.line((left, bottom), (right, bottom), p.ink, 1.5)
-    caption = f"A stacked area chart of {topic.lower()} from {first} to {first + count - 1} with layers for {words.join(keys)}."
+    caption = (
+        f"A stacked area chart of {topic.lower()} from {first} to {first + count - 1} with layers for "
+        f"{words.join(keys)}."
+    )
     return Drawing(svg, caption, {"layers": layers, "first_year": first, "last_year": first + count - 1})
 
 
@@ -199,7 +219,10 @@ def donut_chart(rng: random.Random, p: Palette) -> Drawing:
         svg.rect(x, y + step * k - 11, 14, 14, p.accents[k], id=f"key-{slug(key)}", rx=3)
         svg.text(x + 22, y + step * k + 2, f"{key}, {share}%", width * 0.026, p.ink)
     kind = "donut" if hole else "pie"
-    caption = f"A {kind} chart of {topic.lower()} with {count_noun(count, 'slice')}; the largest is {keys[best]} at {shares[best]}%."
+    caption = (
+        f"A {kind} chart of {topic.lower()} with {count_noun(count, 'slice')}; the largest is {keys[best]} at "
+        f"{shares[best]}%."
+    )
     return Drawing(svg, caption, {"slices": count, "largest": keys[best], "largest_percent": shares[best]})
 
 
@@ -228,7 +251,10 @@ def scatter_plot(rng: random.Random, p: Palette) -> Drawing:
         svg.text(x + 18, bottom + 43, name, svg.width * 0.024, p.ink)
         x += text_width(name, svg.width * 0.024) + 42
     total = count // groups * groups
-    caption = f"A {'bubble chart' if bubbles else 'scatter plot'} of {second.lower()} against {first.lower()} with {total} points in {count_noun(groups, 'group')}."
+    caption = (
+        f"A {'bubble chart' if bubbles else 'scatter plot'} of {second.lower()} against {first.lower()} with "
+        f"{total} points in {count_noun(groups, 'group')}."
+    )
     return Drawing(svg, caption, {"points": total, "groups": groups})
 
 
@@ -238,8 +264,15 @@ def small_multiples(rng: random.Random, p: Palette) -> Drawing:
     topic, bars = rng.choice(words.TOPICS), rng.randint(5, 12)
     width, height = 160 * columns + 40, 120 * rows + 80
     svg = Svg(width, height, p.paper)
-    svg.text(30, 42, f"{topic} in {words.number(len(names))} cities", fit(topic + " in twelve cities", 20, width - 60), p.ink,
-             id="title", font_weight="bold")  # fmt: skip
+    svg.text(
+        30,
+        42,
+        f"{topic} in {words.number(len(names))} cities",
+        fit(topic + " in twelve cities", 20, width - 60),
+        p.ink,
+        id="title",
+        font_weight="bold",
+    )
     style = rng.choice(("bars", "area", "line"))
     for k, name in enumerate(names):
         x, y = 30 + 160 * (k % columns), 70 + 120 * (k // columns)
@@ -261,7 +294,10 @@ def small_multiples(rng: random.Random, p: Palette) -> Drawing:
                 svg.polyline(points, colour, 2.5)
                 svg.circle(*points[-1], 4, colour)
     look = {"bars": "bar", "area": "area", "line": "line"}[style]
-    caption = f"{words.number(len(names)).capitalize()} small {look} charts in {count_noun(columns, 'column')} and {count_noun(rows, 'row')} show {topic.lower()} in {words.join(names)}."
+    caption = (
+        f"{words.number(len(names)).capitalize()} small {look} charts in {count_noun(columns, 'column')} and "
+        f"{count_noun(rows, 'row')} show {topic.lower()} in {words.join(names)}."
+    )
     return Drawing(svg, caption, {"panels": len(names), "columns": columns, "rows": rows})
 
 

@@ -15,8 +15,10 @@ FIRST = _split(
     "Viktor Wanda Yara Yuki Zoe"
 )
 LAST = _split(
-    "Abe Alvarez Becker Bianchi Castro Dahl Das Diallo Engel Farouk Fischer Garcia Haddad Hansen Ito Jensen Kaur Keller "
-    "Kim Kovacs Lang Lopez Marin Mehta Moreau Nakamura Novak Okafor Olsen Park Petrov Rao Rossi Sato Silva Singh Tanaka "
+    "Abe Alvarez Becker Bianchi Castro Dahl Das Diallo Engel Farouk Fischer Garcia Haddad Hansen Ito Jensen "
+    "Kaur Keller "
+    "Kim Kovacs Lang Lopez Marin Mehta Moreau Nakamura Novak Okafor Olsen Park Petrov Rao Rossi Sato Silva "
+    "Singh Tanaka "
     "Torres Vega Weber Wolf Yilmaz Zhang"
 )
 CITIES = _split(
