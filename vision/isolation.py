@@ -185,7 +185,7 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
 def readable_trees() -> list[Path]:
     """What a renderer must read: Python and its packages, shared libraries, fonts, the browser, devices."""
     python = {sys.prefix, sys.base_prefix, sys.exec_prefix, *sysconfig.get_paths().values(), *sys.path}
-    system = ["/usr", "/lib", "/lib64", "/bin", "/opt", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime",
+    system = ["/usr", "/lib", "/lib64", "/bin", "/opt", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime", "/etc/ssl/openssl.cnf",
               "/etc/chromium", "/etc/chromium.d", "/etc/alternatives", "/var/cache/fontconfig", "/dev", "/proc", "/sys"]  # fmt: skip
     home = [Path.home() / ".fonts", Path.home() / ".local/share/fonts", Path.home() / ".cache/fontconfig"]
     browser = [Path(os.environ["K3DATA_CHROMIUM"]).resolve().parent] if os.environ.get("K3DATA_CHROMIUM") else []

@@ -7,7 +7,7 @@ import importlib.metadata
 import cairocffi
 
 from . import png, svg_cairo, svg_lint
-from .chromium import Browser, installed_families
+from .chromium import Browser, find_chromium, installed_families
 from .svg_browser import draw as draw_in_browser
 from .types import Failure, Render, RenderSpec
 
@@ -21,14 +21,14 @@ class SvgRenderer:
     """`Renderer` for SVG. Without a browser it refuses what cairo would draw wrongly.
 
     Args:
-        browser: path of the browser, "" for none.
+        browser: path of the browser, "" for none; None looks for one.
     """
 
     kind = "svg"
 
-    def __init__(self, browser: str = ""):
+    def __init__(self, browser: str | None = None):
         self.version = f"cairosvg {importlib.metadata.version('cairosvg')} cairo {cairocffi.cairo_version_string()}"
-        self._browser_path = browser
+        self._browser_path = find_chromium() if browser is None else browser
         self._browser: Browser | None = None
         self._families: frozenset[str] = frozenset()
         self._examined: tuple[str, RenderSpec, svg_lint.Document] | None = None

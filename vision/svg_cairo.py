@@ -25,7 +25,7 @@ from .types import Element
 MAX_ELEMENTS = 400
 _COVERING_ALPHA = 0.5
 _ID_SCALE = 0.5
-_ROLES = {"rect": "rectangle", "polyline": "line", "use": "symbol", "g": "group", "image": "picture", "svg": "group"}
+ROLES = {"rect": "rectangle", "polyline": "line", "use": "symbol", "g": "group", "image": "picture", "svg": "group"}
 _Box = tuple[float, float, float, float]
 
 
@@ -130,7 +130,7 @@ class _Record:
         if inside is None:
             return None
         share *= _area(inside) / _area(box)
-        role = "group" if entry is None else _ROLES.get(node.tag, node.tag)
+        role = "group" if entry is None else ROLES.get(node.tag, node.tag)
         attributes = (
             {name: value for name, value in (("fill", entry.fill), ("stroke", entry.stroke)) if value} if entry else {}
         )
