@@ -7,7 +7,7 @@ shards as they are; the text below it is for people.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import yaml
@@ -26,8 +26,8 @@ _SIZES = [(1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1
           (1e8, "10M<n<100M"), (1e9, "100M<n<1B")]  # fmt: skip
 _LICENCES = frozenset(
     [
-        "apache-2.0", "mit", "isc", "unlicense", "zlib", "postgresql", "ofl-1.1", "bsd-2-clause", "bsd-3-clause", "mpl-2.0",
-        "cc0-1.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "odc-by", "odbl", "pddl",
+        "apache-2.0", "mit", "isc", "unlicense", "zlib", "postgresql", "ofl-1.1", "bsd-2-clause", "bsd-3-clause",
+        "mpl-2.0", "cc0-1.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "odc-by", "odbl", "pddl",
         "gpl-2.0", "gpl-3.0", "lgpl-2.1", "lgpl-3.0", "agpl-3.0",
     ]
 )  # fmt: skip
@@ -44,7 +44,7 @@ _EXCERPT = 1500
 
 
 def files(
-    dataset: Dataset, name: str, recipe: str, stats: dict[str, Any], environment: dict[str, str]
+    dataset: Dataset, name: str, recipe: str, history: Sequence[dict[str, Any]], environment: dict[str, str]
 ) -> Iterator[tuple[str, bytes]]:
     """The card's files: path relative to the data set, and content.
 
@@ -52,7 +52,7 @@ def files(
         dataset: the finished indexes and shards.
         name: `<recipe>/<job>`.
         recipe: the recipe as written.
-        stats: the content of `stats.json`.
+        history: the content of `stats.json` of the run's jobs up to this one, in order.
         environment: versions of what the data depends on.
     """
     pictures = {
@@ -61,14 +61,14 @@ def files(
     for path, record in pictures.items():
         yield path, _thumbnail(record)
     yield ATTRIBUTION, attribution(dataset).encode()
-    yield README, readme(dataset, name, recipe, stats, environment, pictures).encode()
+    yield README, readme(dataset, name, recipe, history, environment, pictures).encode()
 
 
 def readme(
     dataset: Dataset,
     name: str,
     recipe: str,
-    stats: dict[str, Any],
+    history: Sequence[dict[str, Any]],
     environment: dict[str, str],
     pictures: dict[str, Document],
 ) -> str:
@@ -86,9 +86,9 @@ def readme(
         "## Licences",
         _licences(dataset),
         "## What was left out",
-        _left_out(stats),
+        *map(_left_out, history),
         "## How it was made",
-        _making(recipe, stats, environment),
+        _making(recipe, history, environment),
     ]
     return f"---\n{front}---\n\n" + "\n\n".join(sections) + "\n"
 
@@ -217,9 +217,9 @@ energon prepare --tar-index-only this/folder  # once; Megatron-Energon then read
 duckdb -c "select kind, count(*) from 'this/folder/index/samples.parquet' group by kind"
 ```
 
-A sample with one picture is `<key>.json` and `<key>.png` (or jpg, webp). Any other number of media parts lies end to end
-in `<key>.media.bin`; `media` in the JSON gives the `offset`, `bytes` and `mime` of each. Each U+FFFC in `text` stands for
-one part, in order."""
+A sample with one picture is `<key>.json` and `<key>.png` (or jpg, webp). Any other number of media parts lies end to
+end in `<key>.media.bin`; `media` in the JSON gives the `offset`, `bytes` and `mime` of each. Each U+FFFC in `text` stands
+for one part, in order."""
 
 
 def _licences(dataset: Dataset) -> str:
@@ -230,17 +230,25 @@ def _licences(dataset: Dataset) -> str:
 
 def _left_out(stats: dict[str, Any]) -> str:
     outcomes = {name: count for name, count in stats["outcomes"].items() if count}
-    text = f"Of {stats['items']:,} items: " + ", ".join(f"{count:,} {name}" for name, count in outcomes.items()) + "."
+    text = (
+        f"Of {stats['items']:,} items of job {inline(stats['job'])}: "
+        + ", ".join(f"{count:,} {name}" for name, count in outcomes.items())
+        + "."
+    )
     if not stats["codes"]:
         return text
     rows = [[*code.rsplit("/", 1), count] for code, count in sorted(stats["codes"].items(), key=lambda one: -one[1])]
     return text + "\n\n" + table(["stage", "reason", "items"], rows)
 
 
-def _making(recipe: str, stats: dict[str, Any], environment: dict[str, str]) -> str:
+def _making(recipe: str, history: Sequence[dict[str, Any]], environment: dict[str, str]) -> str:
     columns = ["in", "out", "filtered", "rejected", "merged"]
-    stages = [[stage["name"], *(stage.get(name, 0) for name in columns)] for stage in stats["stages"]]
-    parts = [fence(recipe, "yaml"), table(["stage", *columns], stages)]
+    stages = [
+        [job["job"], stage["name"], *(stage.get(name, 0) for name in columns)]
+        for job in history
+        for stage in job["stages"]
+    ]
+    parts = [fence(recipe, "yaml"), table(["job", "stage", *columns], stages)]
     if environment:
         parts.append(table(["depends on", "version"], sorted(environment.items())))
     return "\n\n".join(parts)
@@ -250,8 +258,8 @@ def _examples(dataset: Dataset) -> Iterator[tuple[str, int, Document]]:
     """A few samples a kind, of different templates, always the same ones."""
     chosen = dataset.sql(
         "with firsts as (select kind, min(id) as id from samples group by kind, coalesce(template, id))"
-        f" select kind, id from firsts qualify row_number() over (partition by kind order by id) <= {_PICTURES_PER_KIND}"
-        " order by kind, id"
+        " select kind, id from firsts"
+        f" qualify row_number() over (partition by kind order by id) <= {_PICTURES_PER_KIND} order by kind, id"
     ).fetchall()
     number, last = 0, None
     for kind, id in chosen:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import fsspec
 import orjson
 from datatrove.data import Document
 from k3data.pipelines import index
 from k3data.pipelines import record as records
+from k3data.pipelines.bench.s3 import Bucket, new_bucket
 from k3data.pipelines.shards import ShardSet
 from k3data.pipelines.stage import seeded_rng
 from PIL import Image, ImageDraw
@@ -74,6 +76,13 @@ def tasks(width: int, height: int, pictures: int) -> list[dict]:
     if pictures:
         found.append({"name": "grounding", "prompt": "Where is it?", "answer": "here", "boxes": [place], "points": []})
     return found
+
+
+def upload(root: Path, endpoint: str, name: str) -> Bucket:
+    """Put a run's folder into a new bucket as `<bucket>/out`."""
+    bucket = new_bucket(endpoint, name)
+    fsspec.filesystem("s3", **bucket.options).put(str(root), f"{name}/out", recursive=True)
+    return bucket
 
 
 def mixed(count: int = 40) -> list[Document]:

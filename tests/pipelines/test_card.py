@@ -13,6 +13,7 @@ from k3data.tests.pipelines.samples import mixed, publish, record
 from PIL import Image
 
 STATS = {
+    "job": "render",
     "items": 63,
     "outcomes": {"published": 60, "filtered": 2, "error": 1, "merged": 0},
     "stages": [{"name": "vision.render", "in": 63, "out": 60, "filtered": 2, "rejected": 1, "seconds": 3.5}],
@@ -23,7 +24,7 @@ STATS = {
 def make(tmp_path, documents):
     dataset = Dataset.open(str(publish(tmp_path, documents)))
     recipe = "name: demo  # ``` not the end\njobs: []\n"
-    return dataset, dict(card.files(dataset, "demo/render", recipe, STATS, {"chromium": "150.0"}))
+    return dataset, dict(card.files(dataset, "demo/render", recipe, [STATS], {"chromium": "150.0"}))
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +55,11 @@ def test_the_body_tells_what_is_in_it_what_is_not_and_how_it_was_made(made):
     _, files = made
     _, body = split(files["README.md"])
     assert "| svg | 15 |" in body and "| MIT | programs:svg |" in body
-    assert "| vision.quality | nearly_blank | 2 |" in body and "63 items: 60 published, 2 filtered, 1 error." in body
-    assert "| vision.render | 63 | 60 | 2 | 1 | 0 |" in body and "| chromium | 150.0 |" in body
+    assert (
+        "| vision.quality | nearly_blank | 2 |" in body
+        and "63 items of job render: 60 published, 2 filtered, 1 error." in body
+    )
+    assert "| render | vision.render | 63 | 60 | 2 | 1 | 0 |" in body and "| chromium | 150.0 |" in body
     assert "````yaml\nname: demo  # ``` not the end" in body
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pickle
 
-import fsspec
 import k3data
 import pytest
 from k3data.pipelines import record as records
-from k3data.pipelines.bench.s3 import new_bucket
 from k3data.pipelines.errors import UserError
 from k3data.pipelines.reader import Dataset, ShardError
-from k3data.tests.pipelines.samples import mixed, publish
+from k3data.tests.pipelines.samples import mixed, publish, upload
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +26,7 @@ def root(tmp_path_factory, documents):
 
 @pytest.fixture(scope="module")
 def bucket(root, s3_endpoint):
-    bucket = new_bucket(s3_endpoint, "reader")
-    fsspec.filesystem("s3", **bucket.options).put(str(root), "reader/out", recursive=True)
-    return bucket
+    return upload(root, s3_endpoint, "reader")
 
 
 @pytest.fixture(params=["local", "s3"])
