@@ -218,8 +218,8 @@ duckdb -c "select kind, count(*) from 'this/folder/index/samples.parquet' group 
 ```
 
 A sample with one picture is `<key>.json` and `<key>.png` (or jpg, webp). Any other number of media parts lies end to
-end in `<key>.media.bin`; `media` in the JSON gives the `offset`, `bytes` and `mime` of each. Each U+FFFC in `text` stands
-for one part, in order."""
+end in `<key>.media.bin`; `media` in the JSON gives the `offset`, `bytes` and `mime` of each. Each U+FFFC in `text`
+stands for one part, in order."""
 
 
 def _licences(dataset: Dataset) -> str:

@@ -46,15 +46,26 @@ class JobReport:
     outcomes: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong; `kind` is lost, doubled or corrupt, `line` names the file and, if it is one, the sample."""
+
+    kind: str
+    line: str
+
+
 @dataclass
 class Report:
-    """The recount of an output: per job its counts, and every problem as one line that names the file and the sample."""
+    """The recount of an output: per job its counts, and every problem."""
 
     jobs: list[JobReport] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def count(self, kind: str) -> int:
+        return sum(problem.kind == kind for problem in self.problems)
 
     def as_dict(self) -> dict[str, Any]:
-        return {"ok": not self.problems, "jobs": [asdict(job) for job in self.jobs], "problems": self.problems}
+        return {"ok": not self.problems, "jobs": [asdict(job) for job in self.jobs], "problems": [asdict(one) for one in self.problems]}
 
     def text(self) -> str:
         lines = []
@@ -65,8 +76,8 @@ class Report:
                 f"{job.job}: {state}; {job.units:,} units, {job.items:,} items ({fates or 'none'}), "
                 f"{job.samples:,} samples in {job.shards:,} shards, {job.bytes / 1e6:,.1f} MB"
             )
-        lines += self.problems
-        lines.append(f"{len(self.problems)} problems" if self.problems else "0 lost, 0 doubled, 0 corrupt")
+        lines += [problem.line for problem in self.problems]
+        lines.append(", ".join(f"{self.count(kind)} {kind}" for kind in ("lost", "doubled", "corrupt")))
         return "\n".join(lines)
 
 
@@ -93,8 +104,8 @@ class _Recount:
         report.jobs.append(self.found)
         self.seen: dict[str, str] = {}  # sample id → shard
 
-    def problem(self, path: str, what: str) -> None:
-        self.report.problems.append(f"{self.found.job}/{path}: {what}")
+    def problem(self, path: str, what: str, kind: str = "corrupt") -> None:
+        self.report.problems.append(Problem(kind, f"{self.found.job}/{path}: {what}"))
 
     def run(self) -> None:
         try:
@@ -102,18 +113,18 @@ class _Recount:
             plan = Plan.load(self.store)
             records = Ledger(self.store).records()
         except (UserError, LedgerDamage) as error:
-            self.report.problems.append(str(error))
+            self.report.problems.append(Problem("corrupt", str(error)))
             return
         if plan is None:
             if dataset:
-                self.problem("plan.parquet", "missing")
+                self.problem("plan.parquet", "missing", "lost")
             return
         self.found.complete = dataset is not None
         for unit in plan.units:
             if unit.id in records:
                 self._unit(records[unit.id], unit.items)
             elif dataset:
-                self.problem("ledger", f"unit {unit.id} is lost: the plan has it, the ledger does not")
+                self.problem("ledger", f"unit {unit.id} is lost: the plan has it, the ledger does not", "lost")
         if dataset:
             self._dataset(dataset, plan, [records[unit.id] for unit in plan.units if unit.id in records])
 
@@ -158,7 +169,7 @@ class _Recount:
     ) -> None:
         self.found.samples += 1
         if key in self.seen:
-            self.problem(path, f"sample {key} is doubled: it stands in {self.seen[key]} too")
+            self.problem(path, f"sample {key} is doubled: it stands in {self.seen[key]} too", "doubled")
         self.seen[key] = path
         end = -(-(members[-1].offset + members[-1].size) // BLOCK) * BLOCK
         offset = members[0].header
@@ -190,7 +201,7 @@ class _Recount:
         for entry in (listed - there).elements():
             self.problem(path, f"lists sample {entry[0]} at byte {entry[2]} of {entry[1]}, where it is not, or lists it twice")
         for entry in (there - listed).elements():
-            self.problem(path, f"does not list sample {entry[0]}, which is at byte {entry[2]} of {entry[1]}")
+            self.problem(path, f"does not list sample {entry[0]}, which is at byte {entry[2]} of {entry[1]}", "lost")
 
     def _fates(self, record: UnitRecord, items: list[str]) -> None:
         published = set(items)
@@ -209,8 +220,9 @@ class _Recount:
         if told != counted:
             self.problem("ledger", f"unit {record.unit}: the ledger says {told}, shards and rejects hold {counted}")
         if digest_of_items(keys) != record.item_digest:
-            lost = record.items - len(set(keys))
-            self.problem("ledger", f"unit {record.unit}: its items are not those the ledger has ({lost} lost)")
+            kind = "lost" if len(keys) < record.items else "doubled" if len(keys) > record.items else "corrupt"
+            what = f"unit {record.unit}: shards and rejects account for {len(keys)} items, not the {record.items} it did"
+            self.problem("ledger", what, kind)
         for stage in record.stages:
             if stage["in"] + stage["added"] != stage["out"] + stage["filtered"] + stage["rejected"] + stage["merged"]:
                 self.problem("ledger", f"unit {record.unit}: the counts of stage {stage['name']} do not add up")
@@ -233,10 +245,10 @@ class _Recount:
         if table is not None:
             ids = Counter(table["id"].to_pylist())
             for sample in (ids - Counter(self.seen.keys())).elements():
-                known = "twice" if sample in self.seen else "but no shard holds it"
-                self.problem(samples_path, f"lists sample {sample} {known}")
+                what, kind = ("twice", "doubled") if sample in self.seen else ("but no shard holds it", "corrupt")
+                self.problem(samples_path, f"lists sample {sample} {what}", kind)
             for sample in self.seen.keys() - ids.keys():
-                self.problem(samples_path, f"does not list sample {sample}, which {self.seen[sample]} holds")
+                self.problem(samples_path, f"does not list sample {sample}, which {self.seen[sample]} holds", "lost")
         shards_path = f"index/{index.SHARDS_FILE}"
         table = self._table(shards_path, None, None)
         if table is not None:
@@ -245,13 +257,13 @@ class _Recount:
             for path in (listed - there).elements():
                 self.problem(shards_path, f"lists {path}, which no unit published, or lists it twice")
             for path in (there - listed).elements():
-                self.problem(shards_path, f"does not list {path}")
+                self.problem(shards_path, f"does not list {path}", "lost")
 
     def _table(self, path: str, size: int | None, sha256: str | None) -> pa.Table | None:
         try:
             data = self.store.read(path)
         except FileNotFoundError:
-            self.problem(path, "missing")
+            self.problem(path, "missing", "lost")
             return None
         except K3DataError as error:
             self.problem(path, str(error))
@@ -291,7 +303,7 @@ class _Opened:
                 self._file.writelines(_blocks(store, self._path))
                 self._file.seek(0)
         except FileNotFoundError:
-            self._recount.problem(self._path, "missing")
+            self._recount.problem(self._path, "missing", "lost")
             return None
         return self._file
 
