@@ -1,12 +1,11 @@
-"""Colours that go together, and the plain name of any colour.
+"""Colours that go together.
 
 A palette is paper, ink and five or six accents. Generators take all their colours from one palette, so that a picture
-looks designed; `colour_name` says what a person would call a colour, for captions and grounding.
+looks designed.
 """
 
 from __future__ import annotations
 
-import colorsys
 import random
 from dataclasses import dataclass
 
@@ -106,29 +105,3 @@ def legible(colour: str, paper: str) -> str:
         if abs(luminance(shifted) - luminance(paper)) > 0.32:
             return shifted
     return target
-
-
-_HUES = (
-    (14, "red"), (42, "orange"), (66, "yellow"), (165, "green"), (200, "teal"), (255, "blue"), (290, "purple"),
-    (338, "pink"), (361, "red"),
-)  # fmt: skip
-
-
-def colour_name(colour: str) -> str:
-    """What a person would call `#rrggbb`: a hue, perhaps "dark" or "light", or a neutral."""
-    red, green, blue = (value / 255 for value in rgb(colour))
-    hue, light, saturation = colorsys.rgb_to_hls(red, green, blue)
-    chroma = max(red, green, blue) - min(red, green, blue)
-    if light < 0.12:
-        return "black"
-    if light > 0.95 and chroma < 0.1:
-        return "white"
-    if chroma < 0.08 or saturation < 0.1:
-        return "dark grey" if light < 0.35 else "light grey" if light > 0.75 else "grey"
-    degrees = hue * 360
-    if 14 <= degrees < 66 and light < 0.45 and saturation < 0.75:
-        return "brown"
-    if 20 <= degrees < 66 and light > 0.8 and chroma < 0.3:
-        return "beige"
-    name = next(name for limit, name in _HUES if degrees < limit)
-    return f"dark {name}" if light < 0.3 else f"light {name}" if light > 0.75 else name

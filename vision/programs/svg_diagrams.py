@@ -32,14 +32,16 @@ def flowchart(rng: random.Random, p: Palette) -> Drawing:
     branch = rng.randint(1, steps - 3)
     texts = ["Start", *(words.action(rng) for _ in range(steps - 2)), "Done"]
     texts[branch] = f"{rng.choice(words.ADJECTIVES).capitalize()}?"
-    w, h, gap = 140, 56, rng.choice((34, 44))
+    w, h, gap = rng.randint(118, 160), rng.randint(46, 66), rng.randint(30, 60)
     if sideways:
-        svg = Svg(60 + steps * (w + gap), 320, p.paper)
-        centres = [(40 + w / 2 + k * (w + gap), 110.0) for k in range(steps)]
-        side = (centres[branch][0], 240.0)
+        rise = rng.choice((0, 0, rng.uniform(10, 34), -rng.uniform(10, 34)))
+        top = 90 + max(0.0, -rise * (steps - 1))
+        svg = Svg(60 + steps * (w + gap), 310 + abs(rise) * (steps - 1), p.paper)
+        centres = [(40 + w / 2 + k * (w + gap), top + rise * k) for k in range(steps)]
+        side = (centres[branch][0], centres[branch][1] + rng.uniform(115, 140))
     else:
         svg = Svg(480, 60 + steps * (h + gap), p.paper)
-        middle = rng.choice((140.0, 240.0, 330.0))
+        middle = rng.choice((rng.uniform(110, 170), rng.uniform(310, 370)))
         centres = [(middle, 50 + h / 2 + k * (h + gap)) for k in range(steps)]
         side = (middle + (-190 if middle > 200 else 190), centres[branch][1])
         side = (min(max(side[0], 78), 402), side[1] + (h + gap if abs(side[0] - middle) < 150 else 0))
@@ -65,12 +67,15 @@ def flowchart(rng: random.Random, p: Palette) -> Drawing:
             svg.text(bx + 8, by + 54, "yes", 13, p.muted)
     rounding = rng.choice((0, 6, 14))
     for k, ((x, y), text) in enumerate(zip(centres, texts, strict=True)):
+        wide = w if sideways else w * rng.uniform(0.85, 1.15)
         fill = p.accents[0] if k in (0, steps - 1) else p.accents[1]
         if k == branch:
             fill = p.accents[2]
             svg.polygon([(x - 52, y), (x, y - 38), (x + 52, y), (x, y + 38)], fill, id="decision")
         else:
-            svg.rect(x - w / 2, y - h / 2, w, h, fill, id=f"step-{k}", rx=h / 2 if k in (0, steps - 1) else rounding)
+            svg.rect(
+                x - wide / 2, y - h / 2, wide, h, fill, id=f"step-{k}", rx=h / 2 if k in (0, steps - 1) else rounding
+            )
         label(svg, x, y, text, 14, on(fill), 84 if k == branch else w - 18)
     other = words.action(rng)
     svg.rect(

@@ -287,10 +287,10 @@ def type_composition(rng: random.Random, p: Palette) -> Drawing:
             size = fit(word, 200, w * 0.8) * 0.98
             y = h * (k + 0.82) / count
             svg.text(
-                w / 2,
+                w * (0.5 + rng.uniform(-0.09, 0.09)),
                 y,
                 word,
-                min(size, h / count * 0.95),
+                min(size, h / count * 0.95) * rng.uniform(0.7, 1),
                 legible(shades[k % len(shades)], p.accents[0]),
                 "middle",
                 id=f"line-{k + 1}",
@@ -314,7 +314,7 @@ def type_composition(rng: random.Random, p: Palette) -> Drawing:
                 transform=f"rotate({short(rng.uniform(-25, 25))} {short(x)} {short(y)})",
             )
     elif style == "ring":
-        count = rng.randint(8, 16)
+        count, start = rng.randint(8, 16), rng.uniform(0, 45)
         for k in range(count):
             svg.text(
                 w / 2 + min(w, h) * 0.13,
@@ -324,7 +324,7 @@ def type_composition(rng: random.Random, p: Palette) -> Drawing:
                 legible(shades[k % len(shades)], p.accents[0]),
                 id=f"ray-{k + 1}",
                 font_weight="bold",
-                transform=f"rotate({short(360 * k / count)} {w / 2} {h / 2})",
+                transform=f"rotate({short(start + 360 * k / count)} {w / 2} {h / 2})",
             )
         svg.circle(w / 2, h / 2, min(w, h) * 0.08, ink, id="centre")
     else:

@@ -74,6 +74,9 @@ def shield(rng: random.Random, p: Palette) -> Drawing:
         }[division]
         for corners in bands:
             svg.polygon(corners, b)
+        chief = rng.random() < 0.4
+        if chief:
+            svg.rect(40, 40, 320, rng.uniform(40, 95), p.accents[3], id="chief")
     svg.path(outline, id="border", stroke=p.ink, stroke_width=rng.choice((5, 9)))
     count = rng.randint(1, 4)
     name = rng.choice(("star", "heart", "leaf", "key", "bolt", "flag", "bell", "cup"))
@@ -83,40 +86,33 @@ def shield(rng: random.Random, p: Palette) -> Drawing:
         3: [(115, 120), (285, 120), (200, 330)],
         4: [(120, 130), (280, 130), (140, 290), (260, 290)],
     }[count]
+    drop, size = rng.uniform(-22, 22), rng.uniform(1.4, 2.3) if count == 1 else rng.uniform(0.8, 1.15)
     for k, (x, y) in enumerate(layout):
-        with svg.group(id=f"charge-{k + 1}", transform=f"translate({x} {y}) scale({2.0 if count == 1 else 1.05})"):
+        with svg.group(id=f"charge-{k + 1}", transform=f"translate({x} {short(y + drop)}) scale({short(size)})"):
             svg.circle(0, 0, 45, p.paper)
             ICONS[name](svg, legible(p.accents[2], p.paper))
     return Drawing(
         svg,
         f"A heraldic shield divided by {division} that bears {words.number(count)} {name} "
-        f"{'charge' if count == 1 else 'charges'}.",
+        f"{'charge' if count == 1 else 'charges'}{' below a chief' if chief else ''}.",
         {"division": division, "charges": count, "charge": name},
     )
 
 
+FLAGS = (
+    "vertical bands", "horizontal bands", "nordic cross", "triangle at the hoist", "diagonal", "canton", "quarters",
+    "disc",
+)  # fmt: skip
+
+
 def flag(rng: random.Random, p: Palette) -> Drawing:
     w, h = rng.choice(((600, 400), (600, 300), (480, 320), (420, 420)))
-    layout, colours = (
-        rng.choice(
-            (
-                "vertical bands",
-                "horizontal bands",
-                "nordic cross",
-                "triangle at the hoist",
-                "diagonal",
-                "canton",
-                "quarters",
-                "disc",
-            )
-        ),
-        list(p.accents[:5]),
-    )
+    layout, colours = rng.choice(FLAGS), list(p.accents[:5])
     svg, n = Svg(w, h, colours[0]), rng.randint(2, 5)
     if layout in ("vertical bands", "horizontal bands"):
         cuts = (
             [0.0, *sorted(rng.uniform(0.15, 0.85) for _ in range(n - 1)), 1.0]
-            if rng.random() < 0.5
+            if rng.random() < 0.85
             else [k / n for k in range(n + 1)]
         )
         for k in range(n):

@@ -72,23 +72,27 @@ def hexagons(rng: random.Random, p: Palette) -> Drawing:
 
 
 def quilt(rng: random.Random, p: Palette) -> Drawing:
-    n, blocks = rng.randint(2, 5), rng.randint(1, 2)
-    cell = 460 / n
+    n, blocks, margin = rng.randint(2, 5), rng.randint(1, 3), rng.uniform(8, 60)
+    cell = (480 - 2 * margin) / n
+    order = [[rng.randrange(blocks) for _ in range(2)] for _ in range(2)]
     svg = Svg(480, 480, p.paper)
     kinds = words.some(
         rng, ["pinwheel", "star", "diamond", "nine patch", "log cabin", "hourglass", "rings", "quarters"], blocks
     )
     for row in range(n):
         for column in range(n):
-            kind = kinds[(row + column) % blocks]
+            kind = kinds[order[row % 2][column % 2]]
             a, b = (p.accents[0], p.accents[1]) if (row + column) % 2 else (p.accents[2], p.accents[3])
             with svg.group(
                 id=f"block-{row + 1}-{column + 1}",
-                transform=f"translate({short(10 + column * cell)} {short(10 + row * cell)})",
+                transform=f"translate({short(margin + column * cell)} {short(margin + row * cell)})",
             ):
                 _block(svg, kind, cell - 2, a, b, mix(a, p.paper, 0.75))
-    caption = f"A quilt of {n} by {n} blocks in {'the pattern' if blocks == 1 else 'the patterns'} {words.join(kinds)}."
-    return Drawing(svg, caption, {"blocks_a_side": n, "first_pattern": kinds[0]})
+    used = sorted({kinds[k] for row in order for k in row})
+    caption = (
+        f"A quilt of {n} by {n} blocks in {'the pattern' if len(used) == 1 else 'the patterns'} {words.join(used)}."
+    )
+    return Drawing(svg, caption, {"blocks_a_side": n, "patterns": len(used)})
 
 
 def _block(svg: Svg, kind: str, s: float, a: str, b: str, ground: str) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 
 from . import words
 from .palette import Palette, legible, on
-from .svg import Drawing, Svg, count_noun, fit, path, polar, ring, short, slug
+from .svg import Drawing, Point, Svg, count_noun, fit, path, polar, ring, short, slug
 from .svg_diagrams import label
 
 
@@ -44,7 +45,10 @@ def timeline(rng: random.Random, p: Palette) -> Drawing:
     for _ in range(count):
         events.append((year, words.title(rng)))
         year += rng.randint(1, 14)
-    svg = Svg(420, 110 + 84 * count, p.paper) if upright else Svg(130 * count + 60, 340, p.paper)
+    scale = rng.uniform(2, 6)
+    gaps = [0.0, *(72 + 50 * (not upright) + scale * (b - a) for (a, _), (b, _) in itertools.pairwise(events))]
+    places = list(itertools.accumulate(gaps))
+    svg = Svg(420, 190 + places[-1], p.paper) if upright else Svg(190 + places[-1], 340, p.paper)
     heading = f"{words.brand(rng)}: a short history"
     svg.text(30, 44, heading, fit(heading, 22, svg.width * 0.9 - 60), p.ink, id="title", font_weight="bold")
     if upright:
@@ -56,13 +60,13 @@ def timeline(rng: random.Random, p: Palette) -> Drawing:
         colour = p.accents[k % 6]
         with svg.group(id=f"event-{when}"):
             if upright:
-                y, right = 108 + 84 * k, x < 200 or k % 2 == 0
+                y, right = 108 + places[k], x < 200 or k % 2 == 0
                 svg.circle(x, y, 13, colour, stroke=p.paper, stroke_width=4)
                 anchor, tx = ("start", x + 28) if right else ("end", x - 28)
                 svg.text(tx, y - 4, when, 20, legible(colour, p.paper), anchor, font_weight="bold")
                 svg.text(tx, y + 17, what, fit(what, 14, 150), p.ink, anchor)
             else:
-                cx, up = 95 + 130 * k, k % 2 == 0
+                cx, up = 95 + places[k], k % 2 == 0
                 svg.line((cx, 190), (cx, 130 if up else 250), colour, 3)
                 svg.circle(cx, 190, 12, colour, stroke=p.paper, stroke_width=4)
                 svg.text(cx, 108 if up else 276, when, 20, legible(colour, p.paper), "middle", font_weight="bold")
@@ -102,7 +106,9 @@ def sequence_diagram(rng: random.Random, p: Palette) -> Drawing:
             stroke_dasharray="6 4" if answer else None,
         )
         middle = (xs[here] + xs[here + sign]) / 2
-        svg.text(middle, y - 7, rng.choice(words.VERBS) + ("ed" if answer else "()"), 12, p.ink, "middle")
+        svg.text(
+            middle, y - 7, rng.choice(words.NOUNS) if answer else f"{rng.choice(words.VERBS)}()", 12, p.ink, "middle"
+        )
         back += answer
         here = there
     caption = (
@@ -151,10 +157,15 @@ def funnel(rng: random.Random, p: Palette) -> Drawing:
 
 
 def decision_tree(rng: random.Random, p: Palette) -> Drawing:
-    svg, depth = Svg(640, 400, p.paper), rng.choice((2, 3, 3))
+    depth, across = rng.choice((2, 3, 3)), rng.random() < 0.35
+    svg = Svg(*((620, 520) if across else rng.choice(((640, 400), (640, 480), (720, 420)))), p.paper)
+    span, fall = (svg.height - 20, (svg.width - 130) / depth) if across else (svg.width - 20, (svg.height - 80) / depth)
     leaves = inner = 0
     links: list[str] = []
     boxes: list[tuple[float, float, bool]] = []
+
+    def place(x: float, y: float) -> Point:
+        return (y, x) if across else (x, y)
 
     def grow(x: float, y: float, span: float, level: int) -> None:
         nonlocal leaves, inner
@@ -162,15 +173,16 @@ def decision_tree(rng: random.Random, p: Palette) -> Drawing:
         boxes.append((x, y, split))
         leaves, inner = leaves + (not split), inner + split
         if split:
-            lean = rng.uniform(0.4, 0.6)
+            lean = rng.uniform(0.36, 0.64)
             for side, share in ((-1, lean), (1, 1 - lean)):
-                nx, ny = x + side * span * share / 2, y + 320 / depth
-                links.append(path([(x, y), (nx, ny)]))
+                nx, ny = x + side * span * share / 2, y + fall
+                links.append(path([place(x, y), place(nx, ny)]))
                 grow(nx, ny, span / 2, level + 1)
 
-    grow(320, 44, 620, 0)
+    grow((svg.height if across else svg.width) / 2, 60 if across else 40, span, 0)
     svg.path(" ".join(links), id="links", stroke=p.muted, stroke_width=2)
-    for k, (x, y, split) in enumerate(boxes):
+    for k, (u, v, split) in enumerate(boxes):
+        x, y = place(u, v)
         fill = p.accents[0] if split else p.accents[1 + rng.randrange(2)]
         if split:
             svg.rect(x - 46, y - 19, 92, 38, fill, id=f"question-{k + 1}", rx=4)

@@ -258,13 +258,13 @@ def gears(rng: random.Random, p: Palette) -> Drawing:
 
 def dimension_plate(rng: random.Random, p: Palette) -> Drawing:
     w, h, across, down = rng.randint(60, 150), rng.randint(40, 110), rng.randint(1, 4), rng.randint(1, 3)
-    diameter = rng.randint(4, min(24, int(min(w / across, h / down) * 0.55)))
+    diameter = rng.randint(4, min(24, int(min(w / across, h / down) * 0.4)))
     scale = 360 / max(w, h * 1.2)
     paper, ink = rng.choice((("#ffffff", "#1b2733"), ("#12355b", "#ffffff")))
     svg = Svg(w * scale + 150, h * scale + 150, paper)
     x0, y0, pw, ph = 90, 50, w * scale, h * scale
     svg.rect(x0, y0, pw, ph, "none", id="outline", stroke=ink, stroke_width=3, rx=rng.choice((0, 10, 24)))
-    margin_x, margin_y = pw * 0.15, ph * 0.2
+    margin_x, margin_y = pw * rng.uniform(0.13, 0.26), ph * rng.uniform(0.17, 0.28)
     for row in range(down):
         for column in range(across):
             cx = x0 + (pw / 2 if across == 1 else margin_x + (pw - 2 * margin_x) * column / (across - 1))
