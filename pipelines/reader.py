@@ -134,14 +134,15 @@ class Dataset:
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
         """Run a query in which `samples` and `shards` are the two indexes."""
-        return self._connection.sql(query)
+        return self.connection.sql(query)
 
     def __getstate__(self) -> dict[str, Any]:
         # Maps and connections stay behind when a data set travels to another process; they are made anew there.
         return {"store": self.store, "info": self.info, "check": self.check, "_maps": OrderedDict(), "_sized": set()}
 
     @cached_property
-    def _connection(self) -> duckdb.DuckDBPyConnection:
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB in memory, with the views `samples` and `shards`."""
         import duckdb
 
         connection = duckdb.connect()

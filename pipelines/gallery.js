@@ -1,0 +1,341 @@
+// The gallery's behaviour. Data reaches the page only as text (textContent) and as raster data: URIs, never as markup.
+"use strict";
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const PAGE = 24;
+const state = { kind: "", task: "", split: "", words: "", at: 0, picture: 0, boxes: true };
+let shown = [];
+
+const $ = (id) => document.getElementById(id);
+
+function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.includes("-") || name === "role") element.setAttribute(name, value);
+    else element[name] = value;
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+// --- Colouring code: per language one expression whose named groups are the token's class ------------------------
+
+const GRAMMARS = {
+  markup: /(?<comment><!--[\s\S]*?-->|<!doctype[^>]*>|<\?[\s\S]*?\?>)|(?<tag><\/?[A-Za-z][\w:.-]*|\/?>)|(?<name>[A-Za-z_:@][\w:.-]*(?==["']))|(?<string>"[^"<]*"|'[^'<]*')|(?<number>&[#\w]+;)/gi,
+  css: /(?<comment>\/\*[\s\S]*?\*\/)|(?<word>@[\w-]+|![a-z]+)|(?<string>"[^"]*"|'[^']*')|(?<number>#[0-9a-f]{3,8}\b|-?\d*\.?\d+(?:%|[a-z]+)?\b)|(?<name>--?[\w-]+(?=\s*:)|[a-z-]+(?=\s*:\s))|(?<tag>[.#][A-Za-z_][\w-]*)/gi,
+  python: /(?<comment>#.*)|(?<string>[rbfu]{0,2}(?:"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))|(?<word>\b(?:and|as|assert|break|class|continue|def|del|elif|else|except|False|finally|for|from|global|if|import|in|is|lambda|None|nonlocal|not|or|pass|raise|return|True|try|while|with|yield)\b)|(?<tag>\b[A-Za-z_]\w*(?=\())|(?<name>@[\w.]+|\b[A-Z][A-Z0-9_]{2,}\b)|(?<number>\b\d[\d_]*\.?\d*(?:e[+-]?\d+)?\b)/g,
+  json: /(?<name>"(?:\\.|[^"\\])*"(?=\s*:))|(?<string>"(?:\\.|[^"\\])*")|(?<number>-?\b\d+\.?\d*(?:e[+-]?\d+)?\b)|(?<word>\b(?:true|false|null)\b)/g,
+};
+
+function colour(text, language) {
+  const grammar = GRAMMARS[language];
+  if (!grammar) return [text];
+  const parts = [];
+  let end = 0;
+  for (const match of text.matchAll(grammar)) {
+    if (match.index < end) continue;
+    if (match.index > end) parts.push(text.slice(end, match.index));
+    const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
+    const token = make("span", { className: `t-${kind}` });
+    const hex = match[0].match(/^["']?(#(?:[0-9a-f]{3}|[0-9a-f]{6}))["']?$/i);
+    if (hex) {
+      const swatch = make("span", { className: "swatch" });
+      swatch.style.background = hex[1];
+      token.append(swatch);
+    }
+    token.append(match[0]);
+    parts.push(token);
+    end = match.index + match[0].length;
+    // What stands between <style> and </style> is another language.
+    if (language === "markup" && match[0] === ">" && /<style[^<]*$/i.test(text.slice(Math.max(0, match.index - 200), match.index))) {
+      const close = text.toLowerCase().indexOf("</style", end);
+      if (close > end) {
+        parts.push(...colour(text.slice(end, close), "css"));
+        end = close;
+      }
+    }
+  }
+  if (end < text.length) parts.push(text.slice(end));
+  return parts;
+}
+
+function languageOf(text, kind) {
+  const start = text.trimStart();
+  if (start.startsWith("<")) return "markup";
+  if (start.startsWith("{") || start.startsWith("[")) return "json";
+  return { svg: "markup", web: "markup", cad: "python" }[kind] || "";
+}
+
+function codeBlock(text, language) {
+  const length = text.split("\n").length;
+  const numbers = Array.from({ length }, (_, line) => line + 1).join("\n");
+  const copy = make("button", { className: "copy", textContent: "Copy" });
+  copy.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(text);
+    copy.textContent = "Copied";
+  });
+  return make("div", { className: length > 1 ? "code" : "code line" },
+    length > 1 ? make("pre", { className: "lines", "aria-hidden": "true", textContent: numbers }) : null,
+    make("pre", {}, ...colour(text, language)), copy);
+}
+
+// --- The filters and the contact sheet ------------------------------------------------------------------------
+
+function matches(sample) {
+  return (!state.kind || sample.kind === state.kind)
+    && (!state.split || sample.split === state.split)
+    && (!state.task || sample.tasks.some((task) => task.name === state.task))
+    && state.words.toLowerCase().split(/\s+/).every((word) => sample.words.includes(word));
+}
+
+function refilter(keep) {
+  shown = data.samples.filter(matches);
+  state.at = Math.max(0, keep ? shown.indexOf(keep) : 0);
+  state.picture = 0;
+  draw();
+}
+
+function options(select, name, values) {
+  const counts = new Map();
+  for (const value of values) counts.set(value, (counts.get(value) || 0) + 1);
+  select.append(make("option", { value: "", textContent: "all" }));
+  for (const [value, count] of counts) select.append(make("option", { value, textContent: `${value} (${count})` }));
+  select.parentElement.hidden = counts.size < 2 && name !== "task";
+  select.addEventListener("change", () => { state[name] = select.value; refilter(shown[state.at]); });
+}
+
+function kindChips() {
+  const kinds = [...new Set(data.samples.map((sample) => sample.kind))];
+  for (const kind of ["", ...kinds]) {
+    const count = data.samples.filter((sample) => !kind || sample.kind === kind).length;
+    const chip = make("button", { value: kind, type: "button" }, kind || "all", make("small", { textContent: count }));
+    chip.addEventListener("click", () => { state.kind = kind; refilter(shown[state.at]); });
+    $("kinds").append(chip);
+  }
+}
+
+function thumb(sample, index) {
+  const picture = sample.media.find((part) => part.src);
+  const button = make("button", { className: sample.kind === "web" ? "thumb page" : "thumb", title: sample.title, "aria-label": sample.title });
+  if (picture) button.append(make("img", { src: picture.src, alt: "" }));
+  else button.append(make("span", { className: "words", textContent: sample.text.slice(0, 300) }));
+  if (sample.media.length > 1) button.append(make("span", { className: "many", textContent: sample.media.length }));
+  if (index === state.at) button.setAttribute("aria-current", "true");
+  button.addEventListener("click", () => go(index));
+  return button;
+}
+
+function drawRail() {
+  const page = Math.floor(state.at / PAGE);
+  const pages = Math.max(1, Math.ceil(shown.length / PAGE));
+  const first = page * PAGE;
+  $("thumbs").replaceChildren(...shown.slice(first, first + PAGE).map((sample, offset) => thumb(sample, first + offset)));
+  $("page").textContent = `page ${page + 1} of ${pages}`;
+  $("previous-page").disabled = page === 0;
+  $("next-page").disabled = page + 1 >= pages;
+  for (const chip of $("kinds").children) chip.setAttribute("aria-pressed", String(chip.value === state.kind));
+  const current = $("thumbs").querySelector("[aria-current]");
+  if (current) current.scrollIntoView({ block: "nearest", inline: "nearest" });
+  $("count").textContent = shown.length === data.samples.length
+    ? `${data.samples.length} of the data set's ${data.total.toLocaleString("en")} samples`
+    : `${shown.length} of ${data.samples.length} samples match`;
+}
+
+// --- One sample ---------------------------------------------------------------------------------------------------
+
+function boxesOf(sample) {
+  return sample.tasks.flatMap((task) => task.boxes.filter((box) => box.normalised && box.normalised.length === 4));
+}
+
+function overlay(boxes) {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("viewBox", "0 0 1 1");
+  svg.setAttribute("preserveAspectRatio", "none");
+  const tags = boxes.map((box, number) => {
+    const [x1, y1, x2, y2] = box.normalised;
+    for (const name of ["halo", "edge"]) {
+      const rect = document.createElementNS(space, "rect");
+      const place = { x: x1, y: y1, width: Math.max(0, x2 - x1), height: Math.max(0, y2 - y1) };
+      for (const [key, value] of Object.entries(place)) rect.setAttribute(key, value);
+      rect.setAttribute("class", name);
+      if (name === "edge") rect.dataset.box = number;
+      svg.append(rect);
+    }
+    const tag = make("span", { className: "tag", textContent: box.label || `box ${number + 1}` });
+    // Above the box, or inside it where there is no room above.
+    tag.style.left = `${Math.min(x1, 0.7) * 100}%`;
+    if (y1 > 0.05) tag.style.bottom = `${(1 - y1) * 100}%`;
+    else tag.style.top = `${y1 * 100}%`;
+    return tag;
+  });
+  return [svg, ...tags];
+}
+
+function pictureOf(sample) {
+  const part = sample.media[state.picture];
+  if (!part) return null;
+  if (!part.src) return make("div", { className: "frame" }, make("div", { className: "broken", textContent: part.why }));
+  const stage = make("div", { className: part.width < 360 ? "stage small" : "stage" },
+    make("img", { src: part.src, alt: `${sample.kind}, picture ${state.picture + 1} of ${sample.media.length}` }));
+  if (state.boxes && state.picture === 0) stage.append(...overlay(boxesOf(sample)));
+  return make("div", { className: "frame" }, stage);
+}
+
+function underPicture(sample) {
+  const row = make("div", { className: "under" });
+  if (sample.media.length > 1) {
+    const strip = make("div", { className: "strip", role: "group", "aria-label": "Pictures" });
+    sample.media.forEach((part, number) => {
+      const button = make("button", { title: part.name || `picture ${number + 1}`, "aria-pressed": String(number === state.picture) });
+      button.append(part.src ? make("img", { src: part.src, alt: part.name || `picture ${number + 1}` }) : part.mime);
+      button.addEventListener("click", () => { state.picture = number; drawSample(); });
+      strip.append(button);
+    });
+    row.append(strip);
+  }
+  if (boxesOf(sample).length) {
+    const toggle = make("button", { className: "toggle", textContent: "Boxes", title: "Show boxes (b)", "aria-pressed": String(state.boxes) });
+    toggle.addEventListener("click", () => { state.boxes = !state.boxes; drawSample(); });
+    row.append(toggle);
+  }
+  const part = sample.media[state.picture];
+  if (part) row.append([part.name, part.width && `${part.width} × ${part.height}`, part.mime].filter(Boolean).join(" · "));
+  return row;
+}
+
+function taskOf(sample, task) {
+  const answer = task.answer.trim() === sample.text.trim() && sample.text.trim()
+    ? make("p", { className: "see", textContent: "→ the program below" })
+    : languageOf(task.answer, "") ? codeBlock(task.answer, languageOf(task.answer, ""))
+    : make("p", { className: "answer", textContent: task.answer });
+  const prompt = task.prompt.trim() === sample.text.trim()
+    ? make("p", { className: "see", textContent: "the program below →" })
+    : make("p", { className: "prompt", textContent: task.prompt });
+  const element = make("section", { className: "task" }, make("div", { className: "name", textContent: task.name.replaceAll("_", " ") }), prompt, answer);
+  const mine = boxesOf(sample).map((box, number) => (task.boxes.includes(box) ? number : -1)).filter((number) => number >= 0);
+  const heat = (on) => mine.forEach((number) => document.querySelector(`rect[data-box="${number}"]`)?.classList.toggle("hot", on));
+  element.addEventListener("pointerenter", () => heat(true));
+  element.addEventListener("pointerleave", () => heat(false));
+  return element;
+}
+
+function rows(pairs) {
+  return make("table", {}, ...pairs.filter(([, value]) => value !== null && value !== undefined && value !== "")
+    .map(([name, value]) => make("tr", {}, make("th", { textContent: name }), make("td", { className: "mono", textContent: value }))));
+}
+
+function checksAndLineage(sample) {
+  const failed = sample.checks.filter((check) => !check.passed).length;
+  const summary = make("summary", {}, `Checks and lineage`, sample.checks.length ? ` · ${sample.checks.length - failed} of ${sample.checks.length} passed` : "");
+  const checks = make("table", {}, ...sample.checks.map((check) => make("tr", {},
+    make("th", { textContent: check.name }),
+    make("td", { className: check.passed ? "yes" : "no", textContent: check.passed ? "passed" : "failed" }),
+    make("td", { className: "mono", textContent: check.score === null ? "" : String(Math.round(check.score * 1e4) / 1e4) }),
+    make("td", { textContent: check.reason || "" }))));
+  const lineage = sample.lineage;
+  const details = make("details", {}, summary, checks, rows([
+    ["id", sample.id], ["source", sample.source.uri], ["item", sample.source.item], ["sha256", sample.source.sha256],
+    ["licence", `${sample.licence.spdx} (${sample.licence.class})`], ["credit", sample.licence.attribution],
+    ["domain", sample.domain], ["recipe", lineage.recipe], ["unit", lineage.unit], ["seed", lineage.seed],
+    ["stages", lineage.stages.map((stage) => `${stage.name} v${stage.version}`).join(" → ")],
+    ["parents", lineage.parents.join(", ")], ["shard", sample.shard], ["extra", sample.extra === "{}" ? "" : sample.extra],
+  ]));
+  details.open = checksAndLineage.open || false;
+  details.addEventListener("toggle", () => { checksAndLineage.open = details.open; });
+  return details;
+}
+
+function drawSample() {
+  const sample = shown[state.at];
+  if (!sample) {
+    const clear = make("button", { textContent: "Clear the filters" });
+    clear.addEventListener("click", clearFilters);
+    $("sample").replaceChildren(make("p", { className: "nothing" }, "Nothing matches. ", clear));
+    return;
+  }
+  const facts = make("p", { className: "facts" },
+    make("b", { textContent: sample.kind }),
+    ...[sample.template, sample.split, sample.licence.spdx].filter(Boolean).map((fact) => make("span", { textContent: fact })),
+    make("span", { className: "place", textContent: `${state.at + 1} / ${shown.length}` }));
+  const language = languageOf(sample.text, sample.kind);
+  const text = language ? codeBlock(sample.text, language) : make("div", { className: "prose", textContent: sample.text });
+  const lines = sample.text.split("\n").length;
+  const look = make("div", { className: "look" }, facts, pictureOf(sample), sample.media.length ? underPicture(sample) : null,
+    checksAndLineage(sample));
+  const read = make("div", { className: "read" });
+  if (sample.tasks.length) read.append(make("h2", { textContent: "Tasks" }), ...sample.tasks.map((task) => taskOf(sample, task)));
+  read.append(make("h2", { textContent: language ? `Program · ${lines} ${lines > 1 ? "lines" : "line"}` : "Text" }), text);
+  if (sample.cut) read.append(make("p", { className: "see", textContent: `… and ${sample.cut.toLocaleString("en")} more characters` }));
+  $("sample").replaceChildren(look, read);
+}
+
+function draw() {
+  drawRail();
+  drawSample();
+}
+
+// --- Moving about ---------------------------------------------------------------------------------------------------
+
+function go(index) {
+  if (index < 0 || index >= shown.length) return;
+  state.at = index;
+  state.picture = 0;
+  history.replaceState(null, "", `#${shown[index].id}`);
+  draw();
+}
+
+function turn(pages) {
+  const page = Math.floor(state.at / PAGE) + pages;
+  if (page * PAGE < shown.length) go(page * PAGE);
+}
+
+function clearFilters() {
+  Object.assign(state, { kind: "", task: "", split: "", words: "" });
+  for (const id of ["task", "split", "search"]) $(id).value = "";
+  refilter(null);
+}
+
+function switchTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+}
+
+const KEYS = {
+  ArrowRight: () => go(state.at + 1), j: () => go(state.at + 1),
+  ArrowLeft: () => go(state.at - 1), k: () => go(state.at - 1),
+  "]": () => turn(1), PageDown: () => turn(1), "[": () => turn(-1), PageUp: () => turn(-1),
+  b: () => { state.boxes = !state.boxes; drawSample(); },
+  t: switchTheme,
+  "/": () => $("search").focus(),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (["INPUT", "SELECT"].includes(event.target.tagName)) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  const digit = Number(event.key);
+  if (digit >= 1 && digit <= (shown[state.at]?.media.length || 0)) {
+    state.picture = digit - 1;
+    drawSample();
+  } else if (KEYS[event.key]) KEYS[event.key]();
+  else return;
+  event.preventDefault();
+});
+
+for (const sample of data.samples) {
+  const tasks = sample.tasks.map((task) => `${task.name} ${task.prompt} ${task.answer}`).join(" ");
+  sample.words = `${sample.id} ${sample.kind} ${sample.source.uri} ${sample.template} ${sample.text} ${tasks}`.toLowerCase();
+  sample.title = [sample.kind, sample.template].filter(Boolean).join(" · ");
+}
+kindChips();
+options($("task"), "task", data.samples.flatMap((sample) => [...new Set(sample.tasks.map((task) => task.name))]));
+options($("split"), "split", data.samples.map((sample) => sample.split));
+$("search").addEventListener("input", (event) => { state.words = event.target.value.trim(); refilter(shown[state.at]); });
+$("theme").addEventListener("click", switchTheme);
+$("previous-page").addEventListener("click", () => turn(-1));
+$("next-page").addEventListener("click", () => turn(1));
+refilter(data.samples.find((sample) => `#${sample.id}` === location.hash));
