@@ -24,6 +24,8 @@ from .record import add_check, licence, new_record
 from .stage import Context, Failed, Filtered, Input, Item, Rejected, Slice, Source, Stage
 from .table import suggest
 
+_OWN = ("kind", "domain", "licence", "attribution")
+
 Reject = Callable[[Document, Rejected], None]
 
 
@@ -41,8 +43,9 @@ def adapt(name: str, found: type, parameters: dict[str, Any], role: str) -> Sour
 
         if not issubclass(found, BaseDiskReader):
             raise UserError(f"{name} does not read files; use a reader of datatrove.pipeline.readers")
-        own = {key: parameters.pop(key) for key in ("kind", "domain", "licence", "attribution") if key in parameters}
-        _check(name, found, {**parameters}, {"paths_file", "limit", "skip", "shuffle_files"}, own)
+        own: dict[str, Any] = {key: parameters[key] for key in _OWN if key in parameters}
+        parameters = {key: value for key, value in parameters.items() if key not in _OWN}
+        _check(name, found, parameters, {"paths_file", "limit", "skip", "shuffle_files"}, own)
         try:
             return DatatroveReader(step_name=name, step=found, parameters=parameters, **own)
         except ValidationError as error:
@@ -183,7 +186,7 @@ class DatatroveReader(Source):
     attribution: str = ""
 
     def semantic(self) -> dict[str, Any]:
-        own = {key: getattr(self, key) for key in ("kind", "domain", "licence", "attribution")}
+        own: dict[str, Any] = {key: getattr(self, key) for key in _OWN}
         shaping = {key: value for key, value in self.parameters.items() if key != "data_folder"}
         return {"step": f"{self.step.__module__}:{self.step.__qualname__}", **_plain(shaping), **own}
 

@@ -26,7 +26,9 @@ app = typer.Typer(
 
 Recipe = Annotated[str, typer.Argument(metavar="RECIPE", help="A recipe file, or the name of a shipped recipe.")]
 Out = Annotated[str, typer.Argument(metavar="OUT", help="An output of `k3data run`: a folder or an fsspec URL.")]
-Into = Annotated[str | None, typer.Option("--out", help="Where to write: a folder or an fsspec URL. Default: out/<recipe>.")]
+Into = Annotated[
+    str | None, typer.Option("--out", help="Where to write: a folder or an fsspec URL. Default: out/<recipe>.")
+]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=VALUE", help="Change one value of the recipe.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
@@ -98,7 +100,9 @@ def run(
     limit: Limit = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Worker processes.")] = None,
     preview: Annotated[int | None, typer.Option("--preview", min=1, help="Print N results and write nothing.")] = None,
-    replan: Annotated[bool, typer.Option("--replan", help="Accept inputs that changed since the plan was frozen.")] = False,
+    replan: Annotated[
+        bool, typer.Option("--replan", help="Accept inputs that changed since the plan was frozen.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -107,9 +111,10 @@ def run(
     _logging(verbose)
     loaded, file = _load(recipe, set_)
     if preview:
-        from .look import print_preview
+        from .look import described, preview_results, preview_text
 
-        print_preview(loaded, preview, as_json=json)
+        for job, result in preview_results(loaded, out or f"out/{loaded.name}", preview):
+            _print(described(job, result)) if json else print(preview_text(job, result), end="\n\n")
         return
     _run(loaded, out or f"out/{loaded.name}", file, limit, workers, replan, json, quiet)
 
@@ -119,7 +124,9 @@ def resume(
     out: Out,
     set_: Set = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Worker processes.")] = None,
-    replan: Annotated[bool, typer.Option("--replan", help="Accept inputs that changed since the plan was frozen.")] = False,
+    replan: Annotated[
+        bool, typer.Option("--replan", help="Accept inputs that changed since the plan was frozen.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -159,22 +166,30 @@ def _run(
 
 
 @app.command()
-def plan(recipe: Recipe, set_: Set = None, out: Into = None, limit: Limit = None, json: Json = False) -> None:
+def plan(
+    recipe: Recipe,
+    set_: Set = None,
+    out: Into = None,
+    limit: Limit = None,
+    pilot: Annotated[int, typer.Option("--pilot", min=0, help="Items to try for the estimate; 0 for none.")] = 6,
+    json: Json = False,
+) -> None:
     """Show what a recipe would do: jobs, units, items, and an estimate of time and space. Writes nothing."""
-    from .look import describe_plan
+    from .look import plan_facts, plan_text
 
+    _logging(False)
     loaded, _ = _load(recipe, set_)
-    told = describe_plan(loaded, out or f"out/{loaded.name}", limit)
-    _print(told) if json else print(told.text())
+    facts = plan_facts(loaded, out or f"out/{loaded.name}", limit, pilot)
+    _print(facts) if json else print(plan_text(facts))
 
 
 @app.command()
 def status(out: Out, json: Json = False) -> None:
     """Show how far an output is: per job its units, items and outcomes, and whether a run is at work."""
-    from .look import describe_status
+    from .look import status_facts, status_text
 
-    told = describe_status(out)
-    _print(told) if json else print(told.text())
+    facts = status_facts(out)
+    _print(facts) if json else print(status_text(facts))
 
 
 @app.command()
@@ -209,3 +224,159 @@ def gc(
         print(f"{one.size:>12,}  {one.path}")
     total = sum(one.size for one in found)
     print(f"{len(found)} files, {total:,} bytes" + (" removed" if yes else "; give --yes to remove them"))
+
+
+@app.command()
+def inspect(
+    out: Out,
+    sample: Annotated[str | None, typer.Argument(metavar="[ID]", help="A sample's id, or the beginning of it.")] = None,
+    where: Annotated[str | None, typer.Option("--where", metavar="SQL", help="\"kind='svg' and width>400\"")] = None,
+    rejects: Annotated[bool, typer.Option("--rejects", help="What was not published, and why.")] = False,
+    columns: Annotated[str | None, typer.Option("--columns", help="Columns of the index, joined by commas.")] = None,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="At most so many rows.")] = 20,
+    job: Job = None,
+    json: Json = False,
+) -> None:
+    """Look at samples: one by its id, those that a condition selects, or what was left out."""
+    from . import query
+    from .look import find_sample, rejects_relation, sample_text
+    from .reader import Dataset
+
+    if rejects:
+        relation = rejects_relation(out, job, where)
+    else:
+        dataset = Dataset.open(out, job=job)
+        if sample:
+            record = find_sample(dataset, sample)
+            if json:
+                from .record import to_sample
+
+                _print(to_sample(record))
+            else:
+                print(sample_text(record))
+            return
+        chosen = columns.split(",") if columns else query.COLUMNS
+        relation = query.where(dataset, where or "true", chosen)
+    if json:
+        _print(relation.limit(count).to_arrow_table().to_pylist())
+    else:
+        relation.show(max_rows=count, max_width=200)
+
+
+@app.command()
+def stats(out: Out, job: Job = None, json: Json = False) -> None:
+    """Counts by kind, split, licence and task, sizes, and what was left out at which stage."""
+    from . import query
+    from .look import stats_text
+    from .reader import Dataset
+
+    facts = query.stats(Dataset.open(out, job=job))
+    _print(facts) if json else print(stats_text(facts))
+
+
+@app.command()
+def view(
+    out: Out,
+    to: Annotated[
+        Path | None, typer.Option("--to", help="The page's file. Default: gallery.html in the current folder.")
+    ] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="Only samples of this kind.")] = None,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="At most so many samples.")] = 240,
+    seed: Annotated[int, typer.Option("--seed", help="Which samples are chosen.")] = 0,
+    job: Job = None,
+    json: Json = False,
+) -> None:
+    """Write one self-contained HTML page of pictures beside their code and tasks; it opens from disk."""
+    from .gallery import write_gallery
+    from .reader import Dataset
+
+    page = to or Path("gallery.html")
+    shown = write_gallery(Dataset.open(out, job=job), page, limit=count, kind=kind, seed=seed)
+    if json:
+        _print({"page": str(page), "samples": shown})
+    else:
+        print(f"{shown} samples: {page.resolve().as_uri()}")
+
+
+@app.command()
+def card(
+    out: Out,
+    to: Annotated[Path | None, typer.Option("--to", help="Folder to write it into; else it is printed.")] = None,
+    job: Job = None,
+) -> None:
+    """Print an output's dataset card, or write it with its pictures."""
+    from .look import card_files
+
+    files = card_files(out, job)
+    if to is None:
+        sys.stdout.write(files["README.md"].decode())
+        return
+    for path, data in files.items():
+        target = to / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    print(f"{len(files)} files in {to}")
+
+
+@app.command()
+def stages(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this source or stage.")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print a JSON schema of recipes, for editors.")] = False,
+    json: Json = False,
+) -> None:
+    """List what a recipe can name, with parameters and defaults."""
+    from .catalogue import catalogue, catalogue_text, recipe_schema
+
+    if schema:
+        _print(recipe_schema())
+        return
+    found = catalogue(name)
+    _print(found) if json else print(catalogue_text(found))
+
+
+@app.command()
+def init(
+    to: Annotated[Path, typer.Argument(metavar="FILE", help="The recipe file to write.")] = Path("recipe.yaml"),
+    like: Annotated[str, typer.Option("--like", help="The shipped recipe to begin from.")] = "code_render",
+) -> None:
+    """Write a recipe of your own to begin with, a copy of a shipped one under its own name."""
+    from .shipped import copy_as
+
+    copy_as(like, to)
+    print(f"{to}: try `k3data run {to} --preview 3`, then `k3data run {to}`")
+
+
+@app.command()
+def doctor(json: Json = False) -> None:
+    """Check this machine: packages, browser, fonts, isolation, disk; says what is missing and how to get it."""
+    from .doctor import check, check_text
+
+    found = check()
+    _print(found) if json else print(check_text(found))
+    if any(one["needed"] and not one["ok"] for one in found):
+        raise typer.Exit(errors.WORK_FAILED)
+
+
+@app.command()
+def bench(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Which benchmark; without it they are listed.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A small form that ends within 50 s.")] = False,
+    json: Json = False,
+) -> None:
+    """Measure this installation against its peers, side by side."""
+    from .bench import harness
+
+    if name is None:
+        found = harness.discover()
+        _print({key: module.SUMMARY for key, module in found.items()}) if json else print(
+            "\n".join(f"{key:<12} {module.SUMMARY}" for key, module in found.items())
+        )
+        return
+    result = harness.run(name, quick)
+    _print(result) if json else print(harness.text(result))
+
+
+if __name__ == "__main__":
+    main()

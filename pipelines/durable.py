@@ -34,7 +34,7 @@ def fsync_folder(path: Path) -> None:
 
 def rename(source: Path, target: Path) -> None:
     """Give a finished file its final name, replacing what had it; readers see the old file or the new one."""
-    os.replace(source, target)
+    source.replace(target)
 
 
 def link(source: Path, target: Path) -> bool:
@@ -44,7 +44,7 @@ def link(source: Path, target: Path) -> bool:
     except FileExistsError:
         return False
     finally:
-        os.unlink(source)
+        source.unlink()
     return True
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import orjson
 
-from . import index
+from . import card, energon, index
 from .ledger import PublishedFile, UnitRecord
 from .output import RECIPE_FILE, DatasetFile, put_described
 from .plan import FILE as PLAN_FILE
 from .plan import INPUTS_FILE, Plan
+from .reader import Dataset
 from .recipe import Job, Recipe
 from .record import SCHEMA_VERSION
 from .store import Store
@@ -23,15 +24,17 @@ from .store import Store
 STATS_FILE = "stats.json"
 
 
-def finish(recipe: Recipe, job: Job, plan: Plan, records: dict[str, UnitRecord], store: Store) -> DatasetFile:
+def finish(recipe: Recipe, job: Job, plan: Plan, records: dict[str, UnitRecord], root: Store) -> DatasetFile:
     """Write indexes, statistics, card and attribution, and at last `dataset.json`.
 
     Args:
         records: the ledger's record of every unit of the plan, by unit id.
+        root: the output's root.
 
     Returns:
         What `dataset.json` says.
     """
+    store = root.sub(job.name)
     ordered = [records[unit.id] for unit in plan.units]
     stats = statistics(recipe, job, plan, ordered)
     files = [
@@ -41,6 +44,8 @@ def finish(recipe: Recipe, job: Job, plan: Plan, records: dict[str, UnitRecord],
         put_described(store, STATS_FILE, orjson.dumps(stats, option=orjson.OPT_INDENT_2)),
         *_indexes(store, ordered),
     ]
+    about = [*energon.files(Dataset(store, {}).shards.to_pylist()), *_card(recipe, job, plan, root, stats)]
+    files += [put_described(store, path, data) for path, data in about]
     dataset = DatasetFile(
         name=f"{recipe.name}/{job.name}",
         recipe=recipe.name,
@@ -60,6 +65,14 @@ def finish(recipe: Recipe, job: Job, plan: Plan, records: dict[str, UnitRecord],
     )
     dataset.save(store)
     return dataset
+
+
+def _card(recipe: Recipe, job: Job, plan: Plan, root: Store, stats: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    earlier = recipe.jobs[: recipe.jobs.index(job)]
+    history = [orjson.loads(root.sub(one.name).read(STATS_FILE)) for one in earlier]
+    dataset = Dataset(root.sub(job.name), {})
+    name = f"{recipe.name}/{job.name}"
+    return card.files(dataset, name, recipe.text, [*history, stats], plan.environment)
 
 
 def statistics(recipe: Recipe, job: Job, plan: Plan, records: list[UnitRecord]) -> dict[str, Any]:

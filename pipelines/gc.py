@@ -18,7 +18,8 @@ from .plan import FILE as PLAN_FILE
 from .plan import INPUTS_FILE, Plan
 from .store import Entry, Store
 
-_PER_UNIT = ("shards/", "index/units/", "rejects/", f"{LEDGER}/", "outcomes/", "attempts/", "logs/")
+_PUBLISHED = ("shards/", "index/units/", "rejects/")
+_PER_UNIT = (*_PUBLISHED, f"{LEDGER}/", "outcomes/", "attempts/", "logs/")
 
 
 def collect(url: str, *, min_age_s: float, remove: bool) -> list[Entry]:
@@ -56,14 +57,11 @@ def _unlisted(store: Store) -> Iterator[Entry]:
     for entry in store.list():
         if entry.path in kept or not entry.path.startswith(_PER_UNIT):
             continue
-        if entry.path.startswith((*_PER_UNIT[:3],)):
-            yield entry
-        elif _unit_of(entry.path) not in units and not entry.path.endswith(".jsonl"):
+        published = entry.path.startswith(_PUBLISHED)
+        if published or (_unit_of(entry.path) not in units and not entry.path.endswith(".jsonl")):
             yield entry
 
 
 def _unit_of(path: str) -> str:
     """The unit id in `ledger/<unit>.json`, `outcomes/<unit>/…`, `attempts/<unit>.json`, `logs/<unit>.log`."""
     return path.split("/")[1].split(".")[0]
-
-

@@ -12,6 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 
 import orjson
@@ -58,7 +59,9 @@ class Lease:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._stop.set()
         self._thread.join()
         try:
@@ -81,12 +84,14 @@ class Lease:
             try:
                 current = newest(self.store)
                 if current is None or current["token"] != self.token:
-                    return self.lost("another run has taken over this output")
+                    self.lost("another run has taken over this output")
+                    return
                 self.store.put_bytes(self._path(), self._body())
                 reached = time.monotonic()
             except StoreError as error:
                 if time.monotonic() - reached > STALE_S / 2:
-                    return self.lost(f"the output could not be reached for {STALE_S / 2:.0f} s ({error})")
+                    self.lost(f"the output could not be reached for {STALE_S / 2:.0f} s ({error})")
+                    return
 
 
 def newest(store: Store) -> dict | None:
@@ -118,7 +123,7 @@ def refuse_if_live(store: Store, lease: dict | None) -> None:
 
 def _here() -> dict[str, str]:
     """Where a process id means something: this host, and this container on it."""
-    return {"host": socket.gethostname(), "namespace": os.readlink("/proc/self/ns/pid")}
+    return {"host": socket.gethostname(), "namespace": str(Path("/proc/self/ns/pid").readlink())}
 
 
 def _is_running(pid: int, started: float) -> bool:

@@ -1,8 +1,8 @@
 """The root of an output: whose it is, which jobs it has, and what a complete data set says of itself.
 
-    OUT/k3data.json          recipe name, jobs in order
-    OUT/recipe.yaml          the recipe as written, environment unresolved
-    OUT/<job>/dataset.json   written last: counts, digests, complete: true
+OUT/k3data.json          recipe name, jobs in order
+OUT/recipe.yaml          the recipe as written, environment unresolved
+OUT/<job>/dataset.json   written last: counts, digests, complete: true
 """
 
 from __future__ import annotations
@@ -69,11 +69,15 @@ def claim(store: Store, recipe: Recipe) -> None:
     if store.exists(ROOT_FILE):
         _, root = open_output(store.url)
         if root.recipe != recipe.name:
-            raise UserError(f"{store.url} holds the output of recipe {root.recipe!r}; give {recipe.name!r} another --out")
+            raise UserError(
+                f"{store.url} holds the output of recipe {root.recipe!r}; give {recipe.name!r} another --out"
+            )
     else:
         strangers = (one.path for one in store.list() if not one.path.startswith((SCRATCH, f"{lease.FOLDER}/")))
         if stranger := next(strangers, None):
-            raise UserError(f"{store.url} is not empty and not an output of k3data (it holds {stranger}); choose another --out")
+            raise UserError(
+                f"{store.url} is not empty and not an output of k3data (it holds {stranger}); choose another --out"
+            )
 
 
 def write_root(store: Store, recipe: Recipe, limit: int | None) -> None:

@@ -82,7 +82,8 @@ class Plan:
         inputs = pa.Table.from_pylist([asdict(one) for one in self.inputs.values()], schema=_INPUTS)
         store.put_bytes(INPUTS_FILE, _parquet(inputs))
         rows = [
-            {**asdict(unit), "where": orjson.dumps(unit.where).decode(), "inputs": list(unit.inputs)} for unit in self.units
+            {**asdict(unit), "where": orjson.dumps(unit.where).decode(), "inputs": list(unit.inputs)}
+            for unit in self.units
         ]
         about = {"revision": self.revision, "semantics": self.semantics, "environment": self.environment}
         schema = _UNITS.with_metadata({b"k3data": orjson.dumps(about)})
@@ -136,15 +137,15 @@ def make(recipe: Recipe, job: Job, output: str, limit: int | None = None) -> Pla
     """
     context = Context(recipe.seed, recipe.name, job.name, "", Path(), output, recipe.base, recipe.shards.max_bytes)
     environment: dict[str, str] = {}
-    for step in (*job.sources, *job.stages):
-        environment.update(step.build.environment())
+    for part in (*(step.build for step in job.sources), *(step.build for step in job.stages)):
+        environment.update(part.environment())
     semantics = semantics_of(recipe, job)
     units: list[Unit] = []
     inputs: dict[str, Input] = {}
     for index, step in enumerate(job.sources):
         about = {**semantics, "source": semantics["sources"][index], "environment": environment}
         about.pop("sources")
-        for piece in step.build.plan(context, job.unit_items):  # type: ignore[union-attr]
+        for piece in step.build.plan(context, job.unit_items):
             digests = [(one.uri, one.sha256) for one in piece.inputs]
             identity = digest_of([about, piece.where, digests])[:24]
             uris = tuple(one.uri for one in piece.inputs)
@@ -201,22 +202,26 @@ def _by_file(plan: Plan) -> dict[str, list[tuple[str, str]]]:
 def why_changed(old: Plan, new: Plan) -> Iterator[str]:
     """One line for each reason why the new plan's units differ from the old one's."""
     for key in sorted(old.environment.keys() | new.environment.keys()):
-        was, now = old.environment.get(key, "absent"), new.environment.get(key, "absent")
-        if was != now:
-            yield f"{key}: {was} → {now}"
-    for key in new.semantics:
-        was, now = old.semantics.get(key), new.semantics[key]
-        if was == now:
+        version, now = old.environment.get(key, "absent"), new.environment.get(key, "absent")
+        if version != now:
+            yield f"{key}: {version} → {now}"
+    for key, value in new.semantics.items():
+        before = old.semantics.get(key)
+        if before == value:
             continue
-        if key in ("sources", "stages") and was is not None:
-            names_before, names_now = [one["name"] for one in was], [one["name"] for one in now]
-            if names_before != names_now:
-                yield f"{key}: {', '.join(names_before) or 'none'} → {', '.join(names_now) or 'none'}"
-            for one, other in zip(was, now, strict=False):
-                if one["name"] == other["name"] and one != other:
-                    yield from _parameter_changes(one, other)
+        if key in ("sources", "stages") and before is not None:
+            yield from _chain_changes(key, before, value)
         else:
-            yield f"{key}: {was} → {now}"
+            yield f"{key}: {before} → {value}"
+
+
+def _chain_changes(key: str, old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Iterator[str]:
+    before, now = [one["name"] for one in old], [one["name"] for one in new]
+    if before != now:
+        yield f"{key}: {', '.join(before) or 'none'} → {', '.join(now) or 'none'}"
+    for one, other in zip(old, new, strict=False):
+        if one["name"] == other["name"] and one != other:
+            yield from _parameter_changes(one, other)
 
 
 def _parameter_changes(was: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:

@@ -21,7 +21,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -113,19 +113,22 @@ class _Recipe(_Strict):
     licences: Licences = Licences()
 
 
+Built = TypeVar("Built", Source, Stage)
+
+
 @dataclass(frozen=True)
-class Step:
+class Step(Generic[Built]):
     """One source or stage of a job: its name in the recipe and the built object."""
 
     name: str
-    build: Source | Stage
+    build: Built
 
 
 @dataclass(frozen=True)
 class Job:
     name: str
-    sources: tuple[Step, ...]
-    stages: tuple[Step, ...]
+    sources: tuple[Step[Source], ...]
+    stages: tuple[Step[Stage], ...]
     unit_items: int | None
 
 
@@ -253,24 +256,25 @@ def _job(spec: _Job, index: int, place: _Place) -> Job:
     where = ("jobs", index)
     return Job(
         name=spec.name,
-        sources=tuple(_step(one, "source", (*where, "source", i), place) for i, one in enumerate(spec.source)),
-        stages=tuple(_step(one, "stage", (*where, "stages", i), place) for i, one in enumerate(spec.stages)),
+        sources=tuple(_step(one, Source, (*where, "source", i), place) for i, one in enumerate(spec.source)),
+        stages=tuple(_step(one, Stage, (*where, "stages", i), place) for i, one in enumerate(spec.stages)),
         unit_items=spec.units.items,
     )
 
 
-def _step(one: dict[str, Any], role: str, path: Path_, place: _Place) -> Step:
+def _step(one: dict[str, Any], role: type[Built], path: Path_, place: _Place) -> Step[Built]:
+    called = "source" if role is Source else "stage"
     if len(one) != 1:
-        raise place.at(path, f"a {role} is one `name: {{parameters}}`, not {len(one)} keys")
+        raise place.at(path, f"a {called} is one `name: {{parameters}}`, not {len(one)} keys")
     name, parameters = next(iter(one.items()))
     parameters = {} if parameters is None else parameters
     try:
-        found = table.resolve(str(name), role)
+        found = table.resolve(str(name), called)
     except UserError as error:
         raise place.at((*path, name), str(error)) from None
     if not isinstance(parameters, dict):
         raise place.at((*path, name), f"the parameters of {name} are a mapping, not {parameters!r}")
-    if issubclass(found, Source if role == "source" else Stage):
+    if issubclass(found, role):
         try:
             return Step(str(name), found(**parameters))
         except ValidationError as error:
@@ -278,9 +282,11 @@ def _step(one: dict[str, Any], role: str, path: Path_, place: _Place) -> Step:
     from .adapters import adapt
 
     try:
-        return Step(str(name), adapt(str(name), found, parameters, role))
+        built = adapt(str(name), found, parameters, called)
     except UserError as error:
         raise place.at((*path, name), str(error)) from None
+    assert isinstance(built, role)
+    return Step(str(name), built)
 
 
 def _plain(node: yaml.Node, path: Path_, lines: dict[Path_, int], file: str) -> Any:

@@ -26,7 +26,8 @@ LICENCE_CLASSES = ("public", "permissive", "attribution", "share-alike", "copyle
 
 _SPDX_CLASS = {
     "public": ["CC0-1.0", "Unlicense", "0BSD", "PDDL-1.0", "public-domain"],
-    "permissive": ["MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "PostgreSQL", "PSF-2.0", "Zlib", "OFL-1.1"],
+    "permissive": ["MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "PostgreSQL", "PSF-2.0", "Zlib",
+                   "OFL-1.1"],
     "attribution": ["CC-BY-4.0", "CC-BY-3.0", "ODC-By-1.0"],
     "share-alike": ["CC-BY-SA-4.0", "CC-BY-SA-3.0", "ODbL-1.0", "GFDL-1.3-or-later"],
     "copyleft": ["GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0-only", "GPL-3.0-or-later", "LGPL-2.1-or-later",
@@ -126,7 +127,7 @@ def validate(record: Document) -> None:
     """Raise `BrokenRecord` unless placeholders match media and every span lies inside the text."""
     placeholders = record.text.count(OBJECT)
     if placeholders != len(record.media):
-        raise BrokenRecord("media_mismatch", f"{placeholders} placeholders in the text, {len(record.media)} media parts")
+        raise BrokenRecord("media_mismatch", f"{placeholders} placeholders, {len(record.media)} media parts")
     length = len(record.text)
     for field in ("turns", "targets"):
         for span in record.metadata.get(field) or []:

@@ -99,7 +99,7 @@ def _run_job(
     ledger.compact()
     screen.done(progress)
     check_budget(recipe, job, plan, records, root.url)
-    return finish(recipe, job, plan, records, store)
+    return finish(recipe, job, plan, records, root)
 
 
 def freeze(recipe: Recipe, job: Job, root: Store, options: Options, screen: Screen) -> Plan:
@@ -118,7 +118,7 @@ def freeze(recipe: Recipe, job: Job, root: Store, options: Options, screen: Scre
         return old
     changed = plans.changed_inputs(old, new)
     reasons = list(plans.why_changed(old, new))
-    external = any(not step.build.internal for step in job.sources)  # type: ignore[union-attr]
+    external = any(not step.build.internal for step in job.sources)
     if changed and external and not reasons and not options.replan:
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise UserError(

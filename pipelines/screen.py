@@ -97,7 +97,9 @@ class Terminal(Quiet):
         width = 24
         filled = width if over else min(width, round(width * share))
         line = Text(f"{progress.job:<10} ", style="bold")
-        line.append("━" * filled, style="green" if over else "cyan").append("━" * (width - filled), style="bright_black")
+        line.append("━" * filled, style="green" if over else "cyan").append(
+            "━" * (width - filled), style="bright_black"
+        )
         line.append(f" {facts['items_done']:,}" + (f"/{total:,}" if total else "") + " items", style="default")
         line.append(f" · {facts['samples']:,} samples", style="default")
         for name, style in (("filtered", "yellow"), ("invalid_input", "yellow"), ("error", "red")):

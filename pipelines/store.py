@@ -72,7 +72,7 @@ class Store(ABC):
 
     @abstractmethod
     def scratch(self) -> Path:
-        """A local folder for unfinished files, shared by the whole output; a local store's is on its own file system."""
+        """A local folder for unfinished files of the whole output; a local store's is on its own file system."""
 
     @abstractmethod
     def check(self, *, write: bool) -> None:
@@ -132,7 +132,7 @@ class LocalStore(Store):
             try:
                 temporary.write_bytes(data)
                 durable.fsync_file(temporary)
-                created = durable.link(temporary, target) if if_absent else durable.rename(temporary, target) or True
+                created = self._name(temporary, target, if_absent)
             except BaseException:
                 temporary.unlink(missing_ok=True)
                 raise
@@ -184,6 +184,13 @@ class LocalStore(Store):
                 pass
         except OSError as error:
             raise UserError(f"cannot write to {self.url}: {error.strerror or error}") from None
+
+    @staticmethod
+    def _name(temporary: Path, target: Path, if_absent: bool) -> bool:
+        if if_absent:
+            return durable.link(temporary, target)
+        durable.rename(temporary, target)
+        return True
 
     def _place(self, path: str) -> Path:
         target = self.root / path

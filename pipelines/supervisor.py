@@ -290,8 +290,8 @@ class Supervisor:
         self.unit_deaths[unit.id] += 1
         if self.unit_deaths[unit.id] >= UNIT_DEATHS_AT_MOST:
             raise K3DataError(
-                f"unit {unit.id} of job {self.job.name!r} ended its worker {UNIT_DEATHS_AT_MOST} times outside any item "
-                f"({cause}): {_last_line(worker.log)}"
+                f"unit {unit.id} of job {self.job.name!r} ended its worker {UNIT_DEATHS_AT_MOST} times "
+                f"outside any item ({cause}): {_last_line(worker.log)}"
             )
         self.pending.appendleft(Task(unit))
 
@@ -372,5 +372,3 @@ def _cause(code: int | None) -> str:
 def _last_line(path: Path) -> str:
     lines = path.read_text(errors="replace").strip().splitlines()
     return lines[-1] if lines else "it left no message"
-
-

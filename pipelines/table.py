@@ -28,7 +28,10 @@ STAGES = {
     "vision.quality": "..vision.quality:Quality",
     "vision.tasks": "..vision.tasks:Tasks",
 }
-_DATATROVE = {"source": ("datatrove.pipeline.readers",), "stage": ("datatrove.pipeline.filters", "datatrove.pipeline.formatters")}
+_DATATROVE = {
+    "source": ("datatrove.pipeline.readers",),
+    "stage": ("datatrove.pipeline.filters", "datatrove.pipeline.formatters"),
+}
 
 
 def names(role: str) -> dict[str, str]:
@@ -51,7 +54,9 @@ def resolve(name: str, role: str) -> type:
         return _datatrove(name, role)
     if ":" in name:
         return _load(name, name)
-    raise UserError(f"unknown {role} {name!r}{suggest(name, [*known, f'datatrove.{name}'] if role == 'stage' else known)}")
+    raise UserError(
+        f"unknown {role} {name!r}{suggest(name, [*known, f'datatrove.{name}'] if role == 'stage' else known)}"
+    )
 
 
 def suggest(word: str, known: Any) -> str:

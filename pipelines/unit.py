@@ -52,7 +52,7 @@ REJECTS = pa.schema(
         ("kind", pa.string()),
     ]
 )
-"""One row per record that was not published. `item` is null for a record beside others of an item that was published."""
+"""A row per record that was not published. `item` is null beside another row or a published sample of the same item."""
 
 OUTCOMES = ("published", "filtered", "invalid_input", "error", "merged")
 
@@ -125,6 +125,8 @@ class UnitRun:
         self.counts = [Counter[str]() for _ in names]
         self.seconds = [0.0] * len(names)
         self.names = names
+        self.versions = [{"name": self.source.name, "version": self.source.build.version}]
+        self.versions += [{"name": step.name, "version": step.build.version} for step in job.stages]
         self.rejects: list[dict[str, Any]] = []
         self.codes: Counter[str] = Counter()
         self.keys: list[str] = []
@@ -152,13 +154,13 @@ class UnitRun:
         finally:
             shards.discard()
             for step in self.job.stages:
-                step.build.close()  # type: ignore[union-attr]
+                step.build.close()
             shutil.rmtree(self.scratch, ignore_errors=True)
             self.flight.land()
 
     def _open_stages(self) -> None:
         for step in self.job.stages:
-            step.build.open(self.context)  # type: ignore[union-attr]
+            step.build.open(self.context)
 
     def _chain(self) -> Iterator[Document]:
         stream: Iterator[Document] = self._load()
@@ -169,7 +171,7 @@ class UnitRun:
     def _load(self) -> Iterator[Document]:
         """The source's items as records with id, split and lineage."""
         source = self.source.build
-        for done, item in enumerate(source.read(self.unit.where, self.plan.inputs_of(self.unit), self.context)):  # type: ignore[union-attr]
+        for done, item in enumerate(source.read(self.unit.where, self.plan.inputs_of(self.unit), self.context)):
             if self.only is not None and item.key != self.only:
                 continue
             self.progress(done)
@@ -183,7 +185,7 @@ class UnitRun:
 
     def _first(self, item: Item) -> Document:
         record = item.load()
-        if self.source.build.passthrough:  # type: ignore[union-attr]
+        if self.source.build.passthrough:
             return record
         parents = [record.id] if record.id else []
         record.id = _hash(item.identity, self.chain, 0)
@@ -194,7 +196,7 @@ class UnitRun:
             "unit": self.unit.id,
             "item": item.key,
             "seed": self.recipe.seed,
-            "stages": [{"name": step.name, "version": step.build.version} for step in (self.source, *self.job.stages)],
+            "stages": self.versions,
             "parents": parents,
         }
         if meta["licence"]["class"] == "unknown" and not self.recipe.licences.allow_unknown:
@@ -203,7 +205,7 @@ class UnitRun:
 
     def _item(self, record: Document) -> str:
         """The planned item that a record came from; whole samples of an earlier job are known by their own id."""
-        return record.id if self.source.build.passthrough else record.metadata["lineage"]["item"]  # type: ignore[union-attr]
+        return record.id if self.source.build.passthrough else record.metadata["lineage"]["item"]
 
     def _split(self, identity: str) -> str:
         place = int(hashlib.sha256(f"split:{identity}".encode()).hexdigest()[:12], 16) / 16**12
@@ -225,7 +227,7 @@ class UnitRun:
 
     def _process(self, step: Step, record: Document) -> list[Document]:
         parent, lineage = record.id, record.metadata["lineage"]
-        result = step.build.process(record)  # type: ignore[union-attr]
+        result = step.build.process(record)
         produced = [result] if isinstance(result, Document) else list(result)
         if not produced:
             raise Failed("vanished", f"{step.name} returned nothing and gave no reason")
@@ -330,7 +332,7 @@ class UnitRun:
             stages=self._stages(),
             codes=dict(sorted(self.codes.items())),
             seconds=round(seconds, 3),
-            passthrough=self.source.build.passthrough,  # type: ignore[union-attr]
+            passthrough=self.source.build.passthrough,
         )
         Ledger(self.store).record(record)
         return record
@@ -393,7 +395,7 @@ class _Trial(UnitRun):
             yield from self.rejects[: count - given]
         finally:
             for step in self.job.stages:
-                step.build.close()  # type: ignore[union-attr]
+                step.build.close()
             shutil.rmtree(self.scratch, ignore_errors=True)
 
 

@@ -48,7 +48,7 @@ class JobReport:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong; `kind` is lost, doubled or corrupt, `line` names the file and, if it is one, the sample."""
+    """One thing that is wrong: `kind` is lost, doubled or corrupt, `line` names the file and the sample."""
 
     kind: str
     line: str
@@ -65,7 +65,11 @@ class Report:
         return sum(problem.kind == kind for problem in self.problems)
 
     def as_dict(self) -> dict[str, Any]:
-        return {"ok": not self.problems, "jobs": [asdict(job) for job in self.jobs], "problems": [asdict(one) for one in self.problems]}
+        return {
+            "ok": not self.problems,
+            "jobs": [asdict(job) for job in self.jobs],
+            "problems": [asdict(one) for one in self.problems],
+        }
 
     def text(self) -> str:
         lines = []
@@ -165,7 +169,14 @@ class _Recount:
                 self.problem(path, f"holds {found} samples, the ledger says {count}")
 
     def _sample(
-        self, path: str, key: str, members: list[Member], file: BinaryIO, record: UnitRecord, rows: list[dict], items: list[str]
+        self,
+        path: str,
+        key: str,
+        members: list[Member],
+        file: BinaryIO,
+        record: UnitRecord,
+        rows: list[dict],
+        items: list[str],
     ) -> None:
         self.found.samples += 1
         if key in self.seen:
@@ -199,7 +210,9 @@ class _Recount:
         listed = Counter(tuple(row.values()) for row in table.select(["id", "shard", "offset", "size"]).to_pylist())
         there = Counter(tuple(row.values()) for row in rows)
         for entry in (listed - there).elements():
-            self.problem(path, f"lists sample {entry[0]} at byte {entry[2]} of {entry[1]}, where it is not, or lists it twice")
+            self.problem(
+                path, f"lists sample {entry[0]} at byte {entry[2]} of {entry[1]}, where it is not, or lists it twice"
+            )
         for entry in (there - listed).elements():
             self.problem(path, f"does not list sample {entry[0]}, which is at byte {entry[2]} of {entry[1]}", "lost")
 
@@ -221,7 +234,9 @@ class _Recount:
             self.problem("ledger", f"unit {record.unit}: the ledger says {told}, shards and rejects hold {counted}")
         if digest_of_items(keys) != record.item_digest:
             kind = "lost" if len(keys) < record.items else "doubled" if len(keys) > record.items else "corrupt"
-            what = f"unit {record.unit}: shards and rejects account for {len(keys)} items, not the {record.items} it did"
+            what = (
+                f"unit {record.unit}: shards and rejects account for {len(keys)} items, not the {record.items} it did"
+            )
             self.problem("ledger", what, kind)
         for stage in record.stages:
             if stage["in"] + stage["added"] != stage["out"] + stage["filtered"] + stage["rejected"] + stage["merged"]:

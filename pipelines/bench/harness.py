@@ -113,3 +113,20 @@ def _gpu() -> str | None:
     command = [program, "--query-gpu=name", "--format=csv,noheader"]
     found = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     return "; ".join(found.stdout.split("\n")).strip("; ") or None
+
+
+def text(result: dict[str, Any]) -> str:
+    """A benchmark's result for a person."""
+    machine = result["machine"]
+    lines = [f"{result['bench']} ({result['seconds']:.0f} s on {machine['cpu']}, {machine['cores']} cores)"]
+    lines += [f"  {key:<36} {_figure(value)}" for key, value in result["figures"].items()]
+    for peer, figures in result["peers"].items():
+        lines.append(f"  peer {peer}")
+        lines += [f"    {key:<34} {_figure(value)}" for key, value in figures.items()]
+    return "\n".join(lines)
+
+
+def _figure(value: Any) -> str:
+    if not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,.3g}" if isinstance(value, float) and abs(value) < 100 else f"{value:,.0f}"

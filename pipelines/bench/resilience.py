@@ -50,7 +50,7 @@ errors: {{budget: 0.2}}
 
 
 class Work(Stage):
-    """Stands for a renderer: gives each record a picture-sized part of pseudo-random bytes, drops some, fails on some."""
+    """Stands for a renderer: gives each record a part of pseudo-random bytes, drops some, fails on some."""
 
     delay_s: float = 0.0
 
@@ -93,9 +93,7 @@ class Storm:
         items, unit, delay_s: size of the recipe.
     """
 
-    def __init__(
-        self, folder: Path, url: str | None = None, *, items: int = 36, unit: int = 12, delay_s: float = 0.0
-    ):
+    def __init__(self, folder: Path, url: str | None = None, *, items: int = 36, unit: int = 12, delay_s: float = 0.0):
         self.folder = folder
         self.base = url or str(folder)
         rows = (json.dumps({"text": f"text number {number}", "number": str(number)}) for number in range(items))
@@ -200,7 +198,7 @@ def shard_digests(out: str) -> dict[str, str]:
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """The `resilience` figures: kills, lost, doubled, corrupt, bytes_differ, and the same on S3 with `s3_` before them."""
+    """The figures: kills, lost, doubled, corrupt, bytes_differ, and the same on S3 with `s3_` before them."""
     from .s3 import new_bucket, s3_server
 
     figures: dict[str, Any] = {}

@@ -79,8 +79,8 @@ class Compact(_Samples):
         for at, row in enumerate(columns):
             key = (row["split"], row["licence"], signatures[row["shard"]])
             groups.setdefault(key, []).append(at)
-        for key in sorted(groups):
-            for part in _pack(groups[key], columns, limit):
+        for group in sorted(groups):
+            for part in _pack(groups[group], columns, limit):
                 used = tuple(inputs[path] for path in dict.fromkeys(columns[at]["shard"] for at in part))
                 yield Slice({"samples": part}, len(part), used)
 

@@ -13,8 +13,8 @@ from datatrove.data import Document
 from pydantic import Field
 
 from ..errors import K3DataError
-from ..record import new_record
 from ..recipe import Bytes
+from ..record import new_record
 from ..stage import Context, Input, InvalidInput, Item, Slice, Source, seeded_rng
 from .folder import Folder, licence_of, open_folder
 
@@ -97,7 +97,9 @@ class Files(Source):
         )  # fmt: skip
 
 
-_DECLARED = re.compile(rb"""(?:<\?xml[^>]*encoding|<meta[^>]*charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
+_DECLARED = re.compile(
+    rb"""(?:<\?xml[^>]*encoding|<meta[^>]*charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE
+)
 _MARKS = [
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from fsspec.utils import glob_translate
 
@@ -86,7 +87,7 @@ def _distribution(package: str) -> Folder:
         found = metadata.distribution(package)
     except metadata.PackageNotFoundError:
         raise UserError(f"the Python package {package!r} is not installed: pip install {package}") from None
-    about = found.metadata
+    about: Any = found.metadata
     spdx = about.get("License-Expression") or _from_classifiers(about.get_all("Classifier") or [])
     author = about.get("Author") or (about.get("Author-email") or "").split("<")[0].strip()
     credit = f"{package} {found.version}" + (f" by {author}" if author else "")
