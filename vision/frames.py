@@ -45,7 +45,12 @@ def pack(header: dict[str, Any], payload: bytes = b"") -> bytes:
 
 def write(fd: int, header: dict[str, Any], payload: bytes = b"") -> None:
     """Write one frame, blocking."""
-    view = memoryview(pack(header, payload))
+    write_all(fd, pack(header, payload))
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write bytes that are a frame already, blocking."""
+    view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 

@@ -128,12 +128,14 @@ class RenderPool:
         if self._worker and self._worker.jobs >= self.recycle_after:
             self.close()
         if self._worker is None:
+            # A CAD source runs in a child of the worker's, which needs the limits too.
+            limits = {"timeout_s": self.timeout_s, "memory_mib": self.memory_mib} if self.kind == "cad" else {}
             self._worker = Worker(
                 {
                     "kind": self.kind,
                     "timeout_s": self.timeout_s,
                     "memory_mib": self.memory_mib,
-                    "options": self._options,
+                    "options": {**limits, **self._options},
                 }
             )
             self.restarts += 1

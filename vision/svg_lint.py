@@ -258,13 +258,15 @@ def _references(node: XmlElement, name: str) -> Failure | None:
 
 def _expansion(root: XmlElement) -> Failure | None:
     """Refuse what grows past the node budget, or for ever, once references are followed."""
-    by_id = {node.get("id"): node for node in root.iter() if node.get("id")}
+    by_id: dict[str, XmlElement] = {}
+    for node in root.iter():
+        by_id.setdefault(node.get("id", ""), node)  # of several with one id the first counts
     weights: dict[int, int] = {}
     open_nodes: set[int] = set()
     stack: list[tuple[XmlElement, bool]] = [(root, False)]
     while stack:
         node, done = stack.pop()
-        below = list(node) + [by_id[target] for target in _internal(node) if target in by_id]
+        below = list(node) + [by_id[target] for target in _internal(node) if target and target in by_id]
         if done:
             open_nodes.discard(id(node))
             weights[id(node)] = 1 + sum(weights.get(id(one), 0) for one in below)
