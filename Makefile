@@ -1,0 +1,53 @@
+# `make demo` makes a data set and shows it; `make test` checks everything. Both set up what they need in .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= out/code_render
+# energon asks for torch; where it is not there yet, pip would choose the newest.
+TORCH ?= torch==2.13.0
+
+.PHONY: help demo test test-all lint system
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo      make a data set of 600 programs and their pictures, and a page that shows it"
+	@echo "make test      lint, types, and the tests (under 10 minutes on 2 cores)"
+	@echo "make test-all  the slow tests too"
+
+demo: $(VENV)/.demo
+	$(BIN)/k3data run pipelines/code_render.yaml --out $(OUT)
+	@$(BIN)/k3data view $(OUT) --to $(OUT).html
+	@echo
+	@echo "The data lies in $(OUT). To look at it:"
+	@echo "    open $(OUT).html in a browser"
+	@echo "    $(BIN)/k3data stats $(OUT)"
+	@echo "    $(BIN)/k3data inspect $(OUT) --where \"kind='svg' and width>400\""
+	@echo "    $(BIN)/python -c \"import k3data; print(k3data.open('$(OUT)')[0].text)\""
+
+test: lint
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+system:
+	@PYTHON=$(PYTHON) sh .ci/system-packages
+
+$(BIN)/python: | system
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) -V). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[render]'
+	@touch $@
+
+$(VENV)/.test: pyproject.toml $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
