@@ -41,15 +41,9 @@ def main() -> None:
     """Entry point: turns our errors into one line and the right exit code."""
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)  # verbs return nothing; typer returns the code of an Exit
     except errors.K3DataError as error:
         _fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        _fail("interrupted; what is done is kept, and the same command goes on from there", errors.INTERRUPTED)
-    except typer.Abort:
-        _fail("interrupted", errors.INTERRUPTED)
-    except typer.Exit as exit:
-        sys.exit(exit.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
@@ -58,6 +52,9 @@ def main() -> None:
             error.show()  # type: ignore[attr-defined]
             sys.exit(errors.WRONG_INPUT)
         raise
+    if code == errors.INTERRUPTED:
+        _fail("interrupted; what is done is kept, and the same command goes on from there", code)
+    sys.exit(code or errors.DONE)
 
 
 def _interrupt(number: int, frame: Any) -> None:

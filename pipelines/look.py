@@ -59,10 +59,8 @@ def sample_text(record: Document, longest: int = 1200) -> str:
     meta = record.metadata
     lines = [f"{record.id} · {meta['kind']} · {meta['split']} · {meta['licence']['spdx']} · {meta['source']['uri']}"]
     for part in record.media:
-        about = part.metadata
-        lines.append(
-            f"   {about['mime']} {about['width']}×{about['height']} {len(part.media_bytes or b''):,} bytes {about['name']}"
-        )
+        about, size = part.metadata, len(part.media_bytes or b"")
+        lines.append(f"   {about['mime']} {about['width']}×{about['height']} {size:,} bytes {about['name']}")
     text = record.text.replace(records.OBJECT, "").strip()
     lines += _indented(text[:longest] + (f"\n… {len(text) - longest:,} more characters" if len(text) > longest else ""))
     for task in meta.get("tasks") or []:
@@ -120,8 +118,8 @@ def plan_text(facts: dict[str, Any]) -> str:
             lines.append(f"    reads {job['input_files']:,} files, {job['input_bytes'] / 1e6:,.1f} MB")
         if estimate := job.get("estimate"):
             lines.append(
-                f"    about {estimate['worker_seconds'] / 60:,.1f} worker-minutes and {estimate['bytes'] / 1e6:,.0f} MB, "
-                f"from a pilot of {estimate['pilot_items']} items"
+                f"    about {estimate['worker_seconds'] / 60:,.1f} worker-minutes and "
+                f"{estimate['bytes'] / 1e6:,.0f} MB, from a pilot of {estimate['pilot_items']} items"
             )
     if facts["free_bytes"] is not None:
         lines.append(f"  free space: {facts['free_bytes'] / 1e9:,.1f} GB")
@@ -283,8 +281,8 @@ def stats_text(facts: dict[str, Any]) -> str:
     for name, sizes in facts["sizes"].items():
         if sizes:
             lines.append(
-                f"  {name:<10} {sizes['min']:,.0f} … {sizes['q25']:,.0f} | {sizes['median']:,.0f} | {sizes['q75']:,.0f} … "
-                f"{sizes['max']:,.0f}"
+                f"  {name:<10} {sizes['min']:,.0f} … {sizes['q25']:,.0f} | {sizes['median']:,.0f} | "
+                f"{sizes['q75']:,.0f} … {sizes['max']:,.0f}"
             )
     for stage in facts["stages"]:
         left = ", ".join(f"{stage[fate]:,} {fate}" for fate in ("filtered", "rejected", "merged") if stage[fate])

@@ -220,22 +220,31 @@ class _Place:
         self.lines = lines
 
     def at(self, path: Path_, message: str) -> UserError:
-        while path and path not in self.lines:
-            path = path[:-1]
-        return UserError(f"{self.file}:{self.lines.get(path, 1)}: {message}")
+        return UserError(f"{self.file}:{self.lines.get(self._known(path), 1)}: {message}")
 
     def error(self, error: ValidationError, model: type[BaseModel], prefix: Path_ = ()) -> UserError:
-        first = error.errors()[0]
+        """The line for the first thing that is wrong; a mistyped key before the missing one that it was meant to be."""
+        found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+        first = found[0]
         path = tuple(first["loc"])
         if first["type"] == "extra_forbidden":
             known = _fields(model, path[:-1])
             return self.at(prefix + path, f"unknown key {path[-1]!r}{table.suggest(str(path[-1]), known)}")
         if first["type"] == "missing":
             return self.at(prefix + path[:-1], f"{path[-1]!r} is missing")
-        name = ".".join(str(part) for part in path if isinstance(part, str | int)) or "value"
-        message = first["msg"].removeprefix("Value error, ")
+        # A union reports once per alternative, each with the alternative's name at the end of the place.
+        known_path = self._known(prefix + path)
+        same = [one for one in found if self._known(prefix + tuple(one["loc"])) == known_path]
+        messages = dict.fromkeys(one["msg"].removeprefix("Value error, ") for one in same)
+        name = ".".join(str(part) for part in known_path[len(prefix) :]) or "value"
         given = "" if isinstance(first["input"], dict | list) else f", not {first['input']!r}"
-        return self.at(prefix + path, f"{name}: {message[0].lower()}{message[1:]}{given}")
+        told = " or ".join(f"{message[0].lower()}{message[1:]}" for message in messages)
+        return self.at(known_path, f"{name}: {told}{given}")
+
+    def _known(self, path: Path_) -> Path_:
+        while path and path not in self.lines:
+            path = path[:-1]
+        return path
 
 
 def _fields(model: type[BaseModel], path: Path_) -> list[str]:

@@ -31,7 +31,7 @@ from .outcomes import Outcomes
 from .plan import Plan, Unit
 from .recipe import Job, Recipe
 from .stage import Failed
-from .store import Store
+from .store import Store, one_line
 from .unit import Flight
 
 log = logging.getLogger(__name__)
@@ -189,8 +189,9 @@ class Supervisor:
     def _spawn(self, rank: int) -> None:
         ours, theirs = socket.socketpair()
         logs = self.scratch / "logs"
-        logs.mkdir(exist_ok=True)
         path = logs / f"{self.job.name}-{rank}.log"
+        with one_line(f"writing {logs}"):
+            logs.mkdir(exist_ok=True)
         with path.open("ab") as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", f"{__package__}.worker", str(theirs.fileno())],
@@ -267,6 +268,7 @@ class Supervisor:
         task = worker.task
         last = Flight.read(worker.flight)
         self._land(worker)
+        self._await_exit(worker)
         self._end(worker)
         if worker.ended and task is None:
             return
@@ -320,6 +322,14 @@ class Supervisor:
             if worker.cause:
                 _kill(worker.process)
 
+    @staticmethod
+    def _await_exit(worker: _Worker) -> None:
+        """Its socket is closed: it is about to be gone, and how it went must be its own doing, not our kill."""
+        try:
+            worker.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            pass
+
     def _end(self, worker: _Worker) -> None:
         """Make sure of its end, with everything it started."""
         if worker not in self.running:
@@ -327,11 +337,6 @@ class Supervisor:
         self.running.remove(worker)
         self.selector.unregister(worker.line)
         worker.line.close()
-        if worker.ended:
-            try:
-                worker.process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                pass
         _kill(worker.process)
         worker.process.wait()
         if worker.ended:

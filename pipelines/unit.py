@@ -36,7 +36,7 @@ from .plan import Plan, Unit, chain_digest
 from .recipe import Job, Recipe, Step
 from .shards import Shard, ShardSet
 from .stage import Context, Failed, InvalidInput, Item, Rejected
-from .store import Store
+from .store import Store, one_line
 
 log = logging.getLogger(__name__)
 
@@ -144,10 +144,11 @@ class UnitRun:
         shards = ShardSet(self.scratch, self.unit.id)
         try:
             self._open_stages()
-            for record in self._chain():
-                shards.add(record)
-                self.published.add(self._item(record))
-            self.flight.land()
+            with one_line(f"writing {self.scratch}"):  # what stages raise has been caught before it comes here
+                for record in self._chain():
+                    shards.add(record)
+                    self.published.add(self._item(record))
+                self.flight.land()
             if self.only is not None:
                 return None
             return self._publish(shards, time.monotonic() - started)
