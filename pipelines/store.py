@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import durable
-from .errors import K3DataError, StoreError, UserError
+from .errors import StoreError, UserError
 
 SCRATCH = ".scratch"
 
@@ -114,7 +114,7 @@ class LocalStore(Store):
 
     def put_file(self, source: Path, path: str) -> None:
         target = self._place(path)
-        with one_line(f"writing {self.url}/{path}"):
+        with disk_errors(f"writing {self.url}/{path}"):
             if source.stat().st_dev != target.parent.stat().st_dev:
                 moved = self._temporary(target)
                 shutil.move(source, moved)
@@ -128,7 +128,7 @@ class LocalStore(Store):
         if if_absent and target.exists():
             return False
         temporary = self._temporary(target)
-        with one_line(f"writing {self.url}/{path}"):
+        with disk_errors(f"writing {self.url}/{path}"):
             try:
                 temporary.write_bytes(data)
                 durable.fsync_file(temporary)
@@ -167,7 +167,7 @@ class LocalStore(Store):
         return LocalStore(self.root / name, self._scratch)
 
     def scratch(self) -> Path:
-        with one_line(f"writing {self._scratch}"):
+        with disk_errors(f"writing {self._scratch}"):
             self._scratch.mkdir(parents=True, exist_ok=True)
         return self._scratch
 
@@ -194,7 +194,7 @@ class LocalStore(Store):
 
     def _place(self, path: str) -> Path:
         target = self.root / path
-        with one_line(f"writing {self.url}/{path}"):
+        with disk_errors(f"writing {self.url}/{path}"):
             target.parent.mkdir(parents=True, exist_ok=True)
         return target
 
@@ -223,17 +223,17 @@ class ObjectStore(Store):
         self.root = self.fs._strip_protocol(self.url)
 
     def read(self, path: str, start: int = 0, end: int | None = None) -> bytes:
-        with one_line(f"reading {self.url}/{path}"):
+        with _remote_errors(f"reading {self.url}/{path}"):
             return self.fs.cat_file(f"{self.root}/{path}", start=start or None, end=end)
 
     def put_file(self, source: Path, path: str) -> None:
-        with one_line(f"writing {self.url}/{path}"):
+        with _remote_errors(f"writing {self.url}/{path}"):
             durable.put_object(self.fs, source, f"{self.root}/{path}")
         source.unlink()
 
     def put_bytes(self, path: str, data: bytes, *, if_absent: bool = False) -> bool:
         target = f"{self.root}/{path}"
-        with one_line(f"writing {self.url}/{path}"):
+        with _remote_errors(f"writing {self.url}/{path}"):
             if if_absent:
                 return durable.create_object(self.fs, target, data)
             temporary = self.scratch() / uuid.uuid4().hex
@@ -245,13 +245,13 @@ class ObjectStore(Store):
             return True
 
     def list(self, prefix: str = "") -> Iterator[Entry]:
-        with one_line(f"listing {self.url}/{prefix}"):
+        with _remote_errors(f"listing {self.url}/{prefix}"):
             found = self.fs.find(f"{self.root}/{prefix}".rstrip("/"), detail=True)
         for path, info in sorted(found.items()):
             yield Entry(path.removeprefix(self.root).lstrip("/"), int(info["size"]), _modified(info))
 
     def entry(self, path: str) -> Entry | None:
-        with one_line(f"reading {self.url}/{path}"):
+        with _remote_errors(f"reading {self.url}/{path}"):
             try:
                 info = self.fs.info(f"{self.root}/{path}")
             except FileNotFoundError:
@@ -259,7 +259,7 @@ class ObjectStore(Store):
         return None if info["type"] == "directory" else Entry(path, int(info["size"]), _modified(info))
 
     def delete(self, path: str) -> None:
-        with one_line(f"deleting {self.url}/{path}"):
+        with _remote_errors(f"deleting {self.url}/{path}"):
             try:
                 self.fs.rm_file(f"{self.root}/{path}")
             except FileNotFoundError:
@@ -272,7 +272,7 @@ class ObjectStore(Store):
         return ObjectStore(f"{self.url}/{name}", self._options, self.fs, self._scratch)
 
     def scratch(self) -> Path:
-        with one_line(f"writing {self._scratch}"):
+        with disk_errors(f"writing {self._scratch}"):
             self._scratch.parent.mkdir(mode=0o700, exist_ok=True)
             self._scratch.mkdir(exist_ok=True)
         return self._scratch
@@ -297,17 +297,26 @@ class ObjectStore(Store):
 
 
 @contextmanager
-def one_line(doing: str) -> Iterator[None]:
-    """Turn what a disk or a network does wrong inside the block into a `StoreError` that says what we were doing."""
+def disk_errors(doing: str) -> Iterator[None]:
+    """Turn what a disk does wrong inside the block into a `StoreError` that says what we were doing."""
     try:
         yield
-    except (FileNotFoundError, K3DataError):
+    except FileNotFoundError:
         raise
     except OSError as error:
         reason = "no space left on the device" if error.errno == errno.ENOSPC else _first_line(error)
         raise StoreError(f"{doing}: {reason}") from error
+
+
+@contextmanager
+def _remote_errors(doing: str) -> Iterator[None]:
+    """The same for an object store, whose clients also raise classes of their own."""
+    try:
+        with disk_errors(doing):
+            yield
+    except (FileNotFoundError, StoreError):
+        raise
     except Exception as error:
-        # botocore and aiohttp raise classes of their own; anything they raise here is the store's failure.
         raise StoreError(f"{doing}: {_first_line(error)}") from error
 
 

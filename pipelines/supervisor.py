@@ -31,7 +31,7 @@ from .outcomes import Outcomes
 from .plan import Plan, Unit
 from .recipe import Job, Recipe
 from .stage import Failed
-from .store import Store, one_line
+from .store import Store, disk_errors
 from .unit import Flight
 
 log = logging.getLogger(__name__)
@@ -190,7 +190,7 @@ class Supervisor:
         ours, theirs = socket.socketpair()
         logs = self.scratch / "logs"
         path = logs / f"{self.job.name}-{rank}.log"
-        with one_line(f"writing {logs}"):
+        with disk_errors(f"writing {logs}"):
             logs.mkdir(exist_ok=True)
         with path.open("ab") as output:
             process = subprocess.Popen(

@@ -36,7 +36,7 @@ from .plan import Plan, Unit, chain_digest
 from .recipe import Job, Recipe, Step
 from .shards import Shard, ShardSet
 from .stage import Context, Failed, InvalidInput, Item, Rejected
-from .store import Store, one_line
+from .store import Store, disk_errors
 
 log = logging.getLogger(__name__)
 
@@ -140,24 +140,23 @@ class UnitRun:
             K3DataError: nothing was recorded; the unit can be run again.
         """
         started = time.monotonic()
-        self.scratch.mkdir(parents=True, exist_ok=True)
-        shards = ShardSet(self.scratch, self.unit.id)
-        try:
-            self._open_stages()
-            with one_line(f"writing {self.scratch}"):  # what stages raise has been caught before it comes here
+        # What stages raise is caught item by item; an OSError that reaches us is the scratch disk's.
+        with disk_errors(f"writing {self.scratch}"):
+            self.scratch.mkdir(parents=True, exist_ok=True)
+            shards = ShardSet(self.scratch, self.unit.id)
+            try:
+                self._open_stages()
                 for record in self._chain():
                     shards.add(record)
                     self.published.add(self._item(record))
                 self.flight.land()
-            if self.only is not None:
-                return None
-            return self._publish(shards, time.monotonic() - started)
-        finally:
-            shards.discard()
-            for step in self.job.stages:
-                step.build.close()
-            shutil.rmtree(self.scratch, ignore_errors=True)
-            self.flight.land()
+                return None if self.only is not None else self._publish(shards, time.monotonic() - started)
+            finally:
+                shards.discard()
+                for step in self.job.stages:
+                    step.build.close()
+                shutil.rmtree(self.scratch, ignore_errors=True)
+                self.flight.land()
 
     def _open_stages(self) -> None:
         for step in self.job.stages:
