@@ -29,9 +29,16 @@ from . import (
     svg_screens,
     svg_stories,
     svg_technical,
+    web_apps,
+    web_business,
+    web_leisure,
+    web_papers,
+    web_reading,
+    web_world,
 )
 from .palette import Palette, choose
 from .svg import Drawing
+from .web import Page
 
 KINDS = ("svg", "web", "cad")
 
@@ -56,9 +63,19 @@ SVG: Mapping[str, Callable[[random.Random, Palette], Drawing]] = {
 }
 
 
+WEB: Mapping[str, Callable[[random.Random, Palette], Page]] = {
+    **web_apps.TEMPLATES,
+    **web_business.TEMPLATES,
+    **web_world.TEMPLATES,
+    **web_reading.TEMPLATES,
+    **web_papers.TEMPLATES,
+    **web_leisure.TEMPLATES,
+}
+
+
 def templates(kind: str) -> tuple[str, ...]:
     """Names of the structural templates of a kind."""
-    return tuple({"svg": SVG}[kind])
+    return tuple({"svg": SVG, "web": WEB}[kind])
 
 
 def generate(kind: str, rng: random.Random, template: str | None = None, colours: Palette | None = None) -> Program:
@@ -75,5 +92,8 @@ def generate(kind: str, rng: random.Random, template: str | None = None, colours
     """
     name = template or rng.choice(templates(kind))
     drawn = choose(rng)
-    drawing = SVG[name](rng, colours or drawn)
-    return Program("svg", drawing.svg.source(), name, drawing.caption, drawing.facts)
+    if kind == "svg":
+        drawing = SVG[name](rng, colours or drawn)
+        return Program(kind, drawing.svg.source(), name, drawing.caption, drawing.facts)
+    page = WEB[name](rng, colours or drawn)
+    return Program(kind, page.source(), name, page.caption, page.facts)

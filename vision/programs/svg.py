@@ -116,8 +116,12 @@ class Svg:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
             'font-family="DejaVu Sans, sans-serif">'
         )
+        return "\n".join([head, *self.lines(), "</svg>"]) + "\n"
+
+    def lines(self) -> list[str]:
+        """What stands inside the root, line by line, indented by one step."""
         defs = ["  <defs>", *("    " + line for line in self._defs), "  </defs>"] if self._defs else []
-        return "\n".join([head, *defs, *self._lines, "</svg>"]) + "\n"
+        return [*defs, *self._lines]
 
     def _gradient(self, tag: str, id: str, geometry: str, colours: tuple[str, str]) -> None:
         stops = [

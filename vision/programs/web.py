@@ -1,0 +1,155 @@
+"""A small writer of HTML: elements as nested calls, a page with its style sheet, indented as a person would.
+
+el("section#prices.grid", el("h2", "Prices"), el("a", "More", href="#more"))
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+_INLINE = frozenset(["a", "abbr", "b", "code", "em", "i", "kbd", "mark", "s", "small", "span", "strong", "time"])
+_VOID = frozenset(["br", "hr", "img", "input"])
+_SELECTOR = re.compile(r"([#.])([\w-]+)")
+
+Child = Union["Node", "Drawn", str, int, float, None, Iterable[Any]]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Lines of markup that stand inside an element as they are: the inside of a drawing."""
+
+    source: tuple[str, ...]
+    inline = False
+
+    def lines(self, depth: int) -> list[str]:
+        return ["  " * (depth - 1) + line for line in self.source]
+
+
+@dataclass(frozen=True)
+class Node:
+    """One element."""
+
+    tag: str
+    attributes: dict[str, Any]
+    children: tuple[Node | Drawn | str, ...]
+
+    @property
+    def inline(self) -> bool:
+        """Whether it is written on one line with its neighbours."""
+        return self.tag in _INLINE and all(isinstance(one, str) or one.inline for one in self.children)
+
+    def lines(self, depth: int) -> list[str]:
+        """The element's source, indented."""
+        pad, head = "  " * depth, f"<{self.tag}{_attributes(self.attributes)}>"
+        if self.tag in _VOID:
+            return [pad + head]
+        flat = [
+            _flat(one) for one in self.children if not isinstance(one, Drawn) and (isinstance(one, str) or one.inline)
+        ]
+        if len(flat) == len(self.children):
+            return [f"{pad}{head}{''.join(flat)}</{self.tag}>"]
+        body: list[str] = []
+        for one in self.children:
+            body += (
+                ["  " * (depth + 1) + html.escape(one, quote=False)] if isinstance(one, str) else one.lines(depth + 1)
+            )
+        return [pad + head, *body, f"{pad}</{self.tag}>"]
+
+
+def el(selector: str, *children: Child, **attributes: Any) -> Node:
+    """An element from `tag#id.class`, its children (texts, elements, lists of both) and attributes.
+
+    `class_` and `for_` lose their underscore, others become hyphens; True is an attribute without a value.
+    """
+    tag = re.split(r"[#.]", selector, maxsplit=1)[0] or "div"
+    marks = _SELECTOR.findall(selector)
+    found: dict[str, Any] = {}
+    ident = next((name for kind, name in marks if kind == "#"), None)
+    classes = " ".join(name for kind, name in marks if kind == ".")
+    if ident:
+        found["id"] = ident
+    if classes:
+        found["class"] = classes
+    for name, value in attributes.items():
+        if value is not None and value is not False:
+            found[name.rstrip("_").replace("_", "-")] = value
+    return Node(tag, found, tuple(_children(children)))
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole page.
+
+    Attributes:
+        title: what stands in `<title>`.
+        body: children of `<body>`.
+        css: style rules, one string with line breaks.
+        caption: a true description.
+        facts: exact facts, scalars only.
+        lang: language of the text.
+        direction: `ltr` or `rtl`.
+    """
+
+    title: str
+    body: list[Node]
+    css: str
+    caption: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    lang: str = "en"
+    direction: str = "ltr"
+
+    def source(self) -> str:
+        """The document's text."""
+        rules = style_lines(self.css)
+        root = f'<html lang="{self.lang}"' + (' dir="rtl">' if self.direction == "rtl" else ">")
+        head = [
+            "<head>",
+            '  <meta charset="utf-8">',
+            f"  <title>{html.escape(self.title, quote=False)}</title>",
+            "  <style>",
+        ]
+        head += ["    " + rule for rule in rules] + ["  </style>", "</head>"]
+        body = [line for node in self.body for line in node.lines(1)]
+        return "\n".join(["<!DOCTYPE html>", root, *head, "<body>", *body, "</body>", "</html>"]) + "\n"
+
+
+def style_lines(css: str) -> list[str]:
+    """The style sheet with one declaration a line, however it was typed; a selector keeps its first place."""
+    lines: list[str] = []
+    for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", css):
+        declarations = [" ".join(one.split()) for one in body.split(";") if one.strip()]
+        if declarations:
+            lines += [f"{' '.join(selector.split())} {{", *(f"  {one};" for one in declarations), "}"]
+    return lines
+
+
+def _children(children: Iterable[Any]) -> list[Node | Drawn | str]:
+    found: list[Node | Drawn | str] = []
+    for one in children:
+        if one is None:
+            continue
+        if isinstance(one, (Node, Drawn)):
+            found.append(one)
+        elif isinstance(one, (str, int, float)):
+            found.append(str(one))
+        else:
+            found += _children(one)
+    return found
+
+
+def _attributes(attributes: dict[str, Any]) -> str:
+    return "".join(
+        f" {name}" if value is True else f' {name}="{html.escape(str(value))}"' for name, value in attributes.items()
+    )
+
+
+def _flat(one: Node | Drawn | str) -> str:
+    if isinstance(one, str):
+        return html.escape(one, quote=False)
+    if isinstance(one, Drawn):
+        return "".join(line.strip() for line in one.source)
+    return f"<{one.tag}{_attributes(one.attributes)}>{''.join(_flat(child) for child in one.children)}</{one.tag}>"
