@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-PLACE = {"label": "string", "pixels": ["float64"], "normalised": ["float64"], "per_mille": ["float64"]}
+PLACE = {
+    "label": "string",
+    "media": "int64",
+    "pixels": ["float64"],
+    "normalised": ["float64"],
+    "per_mille": ["float64"],
+}
+"""A place in one of the sample's media parts, which `media` numbers from 0."""
 
 SAMPLE: dict[str, Any] = {
     "schema": "int64",

@@ -66,12 +66,13 @@ function languageOf(text, kind) {
   return { svg: "markup", web: "markup", cad: "python" }[kind] || "";
 }
 
-function codeBlock(text, language) {
+function codeBlock(source, language) {
+  const text = source.replace(/\n+$/, "");
   const length = text.split("\n").length;
   const numbers = Array.from({ length }, (_, line) => line + 1).join("\n");
   const copy = make("button", { className: "copy", textContent: "Copy" });
   copy.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(source);
     copy.textContent = "Copied";
   });
   return make("div", { className: length > 1 ? "code" : "code line" },
@@ -153,6 +154,7 @@ function overlay(boxes) {
   svg.setAttribute("viewBox", "0 0 1 1");
   svg.setAttribute("preserveAspectRatio", "none");
   const tags = boxes.map((box, number) => {
+    if ((box.media ?? 0) !== state.picture) return null;
     const [x1, y1, x2, y2] = box.normalised;
     for (const name of ["halo", "edge"]) {
       const rect = document.createElementNS(space, "rect");
@@ -162,14 +164,12 @@ function overlay(boxes) {
       if (name === "edge") rect.dataset.box = number;
       svg.append(rect);
     }
-    const tag = make("span", { className: "tag", textContent: box.label || `box ${number + 1}` });
-    // Above the box, or inside it where there is no room above.
-    tag.style.left = `${Math.min(x1, 0.7) * 100}%`;
-    if (y1 > 0.05) tag.style.bottom = `${(1 - y1) * 100}%`;
-    else tag.style.top = `${y1 * 100}%`;
+    const tag = make("span", { className: "tag", textContent: number + 1, title: box.label || "" });
+    tag.style.left = `${x1 * 100}%`;
+    tag.style.top = `${y1 * 100}%`;
     return tag;
   });
-  return [svg, ...tags];
+  return [svg, ...tags.filter(Boolean)];
 }
 
 function pictureOf(sample) {
@@ -178,8 +178,21 @@ function pictureOf(sample) {
   if (!part.src) return make("div", { className: "frame" }, make("div", { className: "broken", textContent: part.why }));
   const stage = make("div", { className: part.width < 360 ? "stage small" : "stage" },
     make("img", { src: part.src, alt: `${sample.kind}, picture ${state.picture + 1} of ${sample.media.length}` }));
-  if (state.boxes && state.picture === 0) stage.append(...overlay(boxesOf(sample)));
+  if (state.boxes) stage.append(...overlay(boxesOf(sample)));
   return make("div", { className: "frame" }, stage);
+}
+
+function legend(sample) {
+  return make("ol", { className: "legend" }, ...boxesOf(sample).map((box, number) => {
+    const item = make("li", {}, make("span", { className: "tag", textContent: number + 1 }), box.label || `box ${number + 1}`);
+    item.dataset.box = number;
+    const picture = box.media ?? 0;
+    if (picture !== state.picture) {
+      item.append(make("button", { className: "see", textContent: `in picture ${picture + 1}` }));
+      item.lastChild.addEventListener("click", () => { state.picture = picture; drawSample(); });
+    }
+    return warms(item, [number]);
+  }));
 }
 
 function underPicture(sample) {
@@ -200,24 +213,42 @@ function underPicture(sample) {
     row.append(toggle);
   }
   const part = sample.media[state.picture];
-  if (part) row.append([part.name, part.width && `${part.width} × ${part.height}`, part.mime].filter(Boolean).join(" · "));
+  row.append([part.name, part.width && `${part.width} × ${part.height}`, part.mime].filter(Boolean).join(" · "));
+  if (state.boxes && boxesOf(sample).length) row.append(legend(sample));
   return row;
 }
 
-function taskOf(sample, task) {
-  const answer = task.answer.trim() === sample.text.trim() && sample.text.trim()
+// Text with fenced code in it: words as words, the sample's own program as a pointer to it, other code as code.
+function wordsAndCode(text, sample, className, fallback) {
+  const program = sample.text.trim();
+  const block = (code, language) => code.trim() === program && program
     ? make("p", { className: "see", textContent: "→ the program below" })
-    : languageOf(task.answer, "") ? codeBlock(task.answer, languageOf(task.answer, ""))
-    : make("p", { className: "answer", textContent: task.answer });
-  const prompt = task.prompt.trim() === sample.text.trim()
-    ? make("p", { className: "see", textContent: "the program below →" })
-    : make("p", { className: "prompt", textContent: task.prompt });
-  const element = make("section", { className: "task" }, make("div", { className: "name", textContent: task.name.replaceAll("_", " ") }), prompt, answer);
-  const mine = boxesOf(sample).map((box, number) => (task.boxes.includes(box) ? number : -1)).filter((number) => number >= 0);
-  const heat = (on) => mine.forEach((number) => document.querySelector(`rect[data-box="${number}"]`)?.classList.toggle("hot", on));
-  element.addEventListener("pointerenter", () => heat(true));
-  element.addEventListener("pointerleave", () => heat(false));
+    : codeBlock(code, languageOf(code, language));
+  if (fallback && (text.trim() === program || languageOf(text, ""))) return [block(text, sample.kind)];
+  return text.split(/^```/m).map((piece, number) => {
+    if (number % 2 === 0) return piece.trim() ? make("p", { className, textContent: piece.trim() }) : null;
+    const [language, ...lines] = piece.split("\n");
+    return block(lines.join("\n"), language.trim());
+  });
+}
+
+function heat(numbers, on) {
+  for (const number of numbers) {
+    for (const element of document.querySelectorAll(`[data-box="${number}"]`)) element.classList.toggle("hot", on);
+  }
+}
+
+function warms(element, numbers) {
+  element.addEventListener("pointerenter", () => heat(numbers, true));
+  element.addEventListener("pointerleave", () => heat(numbers, false));
   return element;
+}
+
+function taskOf(sample, task) {
+  const parts = [...wordsAndCode(task.prompt, sample, "prompt", false), ...wordsAndCode(task.answer, sample, "answer", true)];
+  const name = make("div", { className: "name", textContent: task.name.replaceAll("_", " ") });
+  const mine = boxesOf(sample).flatMap((box, number) => (task.boxes.includes(box) ? [number] : []));
+  return warms(make("section", { className: "task" }, name, ...parts.filter(Boolean)), mine);
 }
 
 function rows(pairs) {

@@ -12,6 +12,8 @@ import base64
 import hashlib
 import html
 import io
+import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +92,7 @@ def _choose(dataset: Dataset, limit: int, kind: str | None, seed: int) -> list[i
 def _sample(dataset: Dataset, number: int) -> dict[str, Any]:
     record = dataset[number]
     row = dataset.samples.slice(number, 1).to_pylist()[0]
-    meta, text = record.metadata, record.text.rstrip(records.OBJECT).rstrip()
+    meta, text = record.metadata, _readable(record.text)
     return {
         "id": record.id,
         "text": text[:_MAX_TEXT],
@@ -101,6 +103,15 @@ def _sample(dataset: Dataset, number: int) -> dict[str, Any]:
         **{name: meta[name] for name in ("kind", "split", "domain", "source", "licence", "lineage", "checks", "extra")},
         "tasks": [_task(task) for task in meta["tasks"]],
     }
+
+
+def _readable(text: str) -> str:
+    """The text with its placeholders named, or without them where pictures only stand before and after it."""
+    inner = text.strip(records.OBJECT + "\n")
+    if records.OBJECT not in inner:
+        return inner
+    numbers = itertools.count(1)
+    return re.sub(records.OBJECT, lambda _: f"[picture {next(numbers)}]", text)
 
 
 def _task(task: dict[str, Any]) -> dict[str, Any]:

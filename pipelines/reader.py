@@ -50,7 +50,7 @@ class Dataset:
     Attributes:
         store: where the job's folder lies.
         info: the content of `dataset.json`.
-        check: verify the SHA-256 of every media part that is read.
+        check: verify the SHA-256 of the index files and of every media part that is read.
     """
 
     def __init__(self, store: Store, info: dict[str, Any], *, check: bool = False):
@@ -67,7 +67,7 @@ class Dataset:
         Args:
             url: the output's root or one job's folder; a path or any fsspec URL.
             job: which job; the last of the recipe that is complete, unless named.
-            check: verify media hashes while reading.
+            check: verify hashes while reading.
             **storage_options: passed to fsspec.
 
         Raises:
@@ -75,8 +75,8 @@ class Dataset:
         """
         store = open_store(url, **storage_options)
         for candidate in _candidates(store, job):
-            info = _info(candidate)
-            if info is not None:
+            info = _json(candidate, DATASET_FILE)
+            if info and info.get("complete"):
                 return cls(candidate, info, check=check)
         what = f"job {job!r} has" if job else "there is"
         raise UserError(f"{url}: {what} no complete data set here (no {DATASET_FILE}); a run writes it last")
@@ -161,9 +161,16 @@ class Dataset:
 
     def _table(self, name: str, schema: pa.Schema) -> pa.Table:
         path = f"index/{name}"
-        local = self.store.local(path)
-        source = local if local is not None else pa.BufferReader(self.store.read(path))
-        return pq.read_table(source, schema=schema).combine_chunks()
+        try:
+            data = self.store.read(path)
+            stated = self.info.get("files", {}).get(path)
+            if self.check and stated and hashlib.sha256(data).hexdigest() != stated["sha256"]:
+                raise ShardError(f"{self.store.url}/{path} differs from its SHA-256 in {DATASET_FILE}")
+            return pq.read_table(pa.BufferReader(data), schema=schema).combine_chunks()
+        except FileNotFoundError:
+            raise ShardError(f"{self.store.url}/{path} is missing") from None
+        except pa.ArrowException as error:
+            raise ShardError(f"{self.store.url}/{path} is damaged: {str(error).splitlines()[0]}") from None
 
     def _members(self, number: int, view: memoryview, base: int) -> dict[str, memoryview]:
         places = self._places
@@ -312,17 +319,15 @@ def _candidates(store: Store, job: str | None) -> Iterator[Store]:
         yield store.sub(job)
         return
     yield store
-    try:
-        run = orjson.loads(store.read(RUN_FILE))
-    except FileNotFoundError:
-        return
-    for name in reversed(run["jobs"]):
+    run = _json(store, RUN_FILE)
+    for name in reversed(run["jobs"] if run else []):
         yield store.sub(name)
 
 
-def _info(store: Store) -> dict[str, Any] | None:
+def _json(store: Store, path: str) -> dict[str, Any] | None:
     try:
-        info = orjson.loads(store.read(DATASET_FILE))
+        return orjson.loads(store.read(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return info if info.get("complete") else None
+    except orjson.JSONDecodeError as error:
+        raise UserError(f"{store.url}/{path} is damaged: {error}") from None

@@ -45,7 +45,7 @@ _LISTS: dict[str, tuple[str, ...]] = {
     "turns": ("role", "channel", "start", "end"),
     "targets": ("start", "end", "weight"),
 }
-_PLACE = ("label", "pixels", "normalised", "per_mille")
+_PLACE = ("label", "media", "pixels", "normalised", "per_mille")
 FIELDS = ("source", "licence", "domain", "kind", "split", "lineage", "checks", "turns", "targets", "tasks", "extra")
 
 

@@ -106,7 +106,7 @@ class Tasks(Stage):
         usable = candidates[index]
         asked = rng.sample(usable, min(len(usable), rng.randint(1, self.grounding)))
         width, height = media[index].metadata["width"], media[index].metadata["height"]
-        boxes = [box_place(words, one.box, width, height) for words, one in asked]
+        boxes = [{**box_place(words, one.box, width, height), "media": index} for words, one in asked]
         what, verb = _list([words for words, _ in asked]), "is" if len(asked) == 1 else "are"
         prompt = rng.choice(_FIND).format(what=what, this=_this(index, media), verb=verb)
         answer = {"boxes": [{key: box[key] for key in ("label", "pixels", "normalised")} for box in boxes]}

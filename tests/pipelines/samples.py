@@ -70,7 +70,8 @@ def lineage(number: int) -> dict:
 def tasks(width: int, height: int, pictures: int) -> list[dict]:
     pixels = [width / 4, height / 4, width / 2, height / 2]
     place = {
-        "label": "circle", "pixels": pixels, "normalised": [0.25, 0.25, 0.5, 0.5], "per_mille": [250, 250, 500, 500],
+        "label": "circle", "media": pictures - 1, "pixels": pixels,
+        "normalised": [0.25, 0.25, 0.5, 0.5], "per_mille": [250, 250, 500, 500],
     }  # fmt: skip
     found = [{"name": "caption", "prompt": "What is shown?", "answer": "A circle.", "boxes": [], "points": []}]
     if pictures:

@@ -123,11 +123,19 @@ def test_boxes_lie_where_the_task_says_and_can_be_hidden(visit):
     for side, size, place in (("x", "width", 0.25), ("y", "height", 0.25)):
         assert edge[side] - picture[side] == pytest.approx(place * picture[size], abs=2.5)
         assert edge[size] == pytest.approx(0.25 * picture[size], abs=4)
-    assert visit.text(".tag") == "circle"
+    assert visit.page.locator(".legend li").all_inner_texts() == ["1\ncircle"]
     visit.page.keyboard.press("b")
     assert visit.page.locator("rect").count() == 0
     visit.page.click(".toggle")
     assert visit.page.locator("rect.edge").count() == 1
+
+
+def test_a_box_in_another_picture_leads_there(visit):
+    visit.seek("cad-000055")
+    assert visit.page.locator("rect").count() == 0
+    visit.page.click("text=in picture 3")
+    assert visit.page.locator("rect.edge").count() == 1
+    assert visit.page.get_attribute(".strip button:nth-child(3)", "aria-pressed") == "true"
 
 
 def test_hostile_text_is_shown_as_text_and_does_nothing(visit):

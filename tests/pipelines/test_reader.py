@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import pickle
 
 import k3data
@@ -146,6 +148,31 @@ def test_damaged_json_and_damaged_pixels_are_named(own):
     shard.write_bytes(data)
     with pytest.raises(ShardError, match="its JSON is damaged"):
         Dataset.open(str(folder))[0]
+
+
+@pytest.mark.parametrize("name", ["samples", "shards"])
+def test_a_damaged_or_missing_index_is_named(own, name):
+    folder, _ = own
+    path = folder / f"index/{name}.parquet"
+    data = path.read_bytes()
+    stated = {f"index/{name}.parquet": {"sha256": hashlib.sha256(data).hexdigest()}}
+    (folder / "dataset.json").write_text(json.dumps({"complete": True, "files": stated}))
+    path.write_bytes(data[:-20] + bytes([data[-20] ^ 1]) + data[-19:])
+    with pytest.raises(ShardError, match=f"{name}.parquet differs from its SHA-256"):
+        list(Dataset.open(str(folder), check=True))
+    path.write_bytes(data[:100])
+    with pytest.raises(ShardError, match=f"{name}.parquet is damaged"):
+        list(Dataset.open(str(folder)))
+    path.unlink()
+    with pytest.raises(ShardError, match=f"{name}.parquet is missing"):
+        list(Dataset.open(str(folder)))
+
+
+def test_damaged_description_is_named(own):
+    folder, _ = own
+    (folder / "dataset.json").write_text('{"complete": tru')
+    with pytest.raises(UserError, match=r"dataset\.json is damaged"):
+        Dataset.open(str(folder))
 
 
 def test_a_place_without_a_complete_data_set_is_said_in_one_line(root, own, tmp_path_factory):
