@@ -7,6 +7,7 @@ shards as they are; the text below it is for people.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -181,11 +182,14 @@ def _one_sample(pictures: dict[str, Document]) -> Iterator[str]:
     record = next((one for one in pictures.values() if one.metadata["tasks"]), None)
     if record is None:
         return
+    program = record.text.replace(records.OBJECT, "").strip()
     yield "<details><summary>One sample</summary>"
-    yield fence(_cut(record.text.replace(records.OBJECT, "")))
+    yield fence(_cut(program))
     for task in record.metadata["tasks"]:
-        yield f"**{inline(task['name'])}**: {inline(_cut(task['prompt']))}"
-        yield fence(_cut(task["answer"]))
+        # The program stands above; it need not be repeated as a question or as an answer.
+        prompt = re.sub(r"\s*^(`{3,}).*?^\1$", " […]", task["prompt"], flags=re.MULTILINE | re.DOTALL)
+        yield f"**{inline(task['name'].replace('_', ' '))}**: {inline(_cut(prompt))}"
+        yield "The program above." if task["answer"].strip() == program else fence(_cut(task["answer"]))
     yield "</details>"
 
 

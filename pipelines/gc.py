@@ -55,7 +55,8 @@ def _unlisted(store: Store) -> Iterator[Entry]:
     if dataset:
         kept.update(dataset.files)
     for entry in store.list():
-        if entry.path in kept or not entry.path.startswith(_PER_UNIT):
+        # energon lays its index of a shard beside it, as `<shard>.idx`.
+        if entry.path.removesuffix(".idx") in kept or not entry.path.startswith(_PER_UNIT):
             continue
         published = entry.path.startswith(_PUBLISHED)
         if published or (_unit_of(entry.path) not in units and not entry.path.endswith(".jsonl")):
