@@ -29,6 +29,7 @@ class CadRenderer:
     """
 
     kind = "cad"
+    worn = False
 
     def __init__(self, timeout_s: float = 20.0, memory_mib: int = 2048):
         versions = {name: importlib.metadata.version(name) for name in ("cadquery", "cadquery-ocp", "vtk")}
@@ -84,7 +85,10 @@ class CadRenderer:
 
     def _receive(self) -> tuple[dict[str, Any], bytes]:
         assert self._zygote and self._zygote.stdout
-        return frames.read(self._zygote.stdout.fileno())
+        try:
+            return frames.read(self._zygote.stdout.fileno())
+        except frames.Closed:
+            raise SystemExit("the process that forks for each part has ended") from None
 
     def selftest(self) -> str | None:
         outcome = self.render(_KNOWN, RenderSpec(128, 128))

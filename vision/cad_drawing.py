@@ -60,18 +60,16 @@ def sheet(
     """The sheet's SVG source, and where each view lies on it."""
     placed = arrange(part, views, width, height)
     body = [f'<rect width="{width}" height="{height}" fill="#ffffff"/>']
-    body.append(
-        f'<rect x="14" y="14" width="{width - 28}" height="{height - 28}" fill="none" stroke="{_INK}" stroke-width="1.5"/>'
-    )
+    frame = f'x="14" y="14" width="{width - 28}" height="{height - 28}"'
+    body.append(f'<rect {frame} fill="none" stroke="{_INK}" stroke-width="1.5"/>')
     for view in placed.values():
         visible, hidden = views[view.name]
         body.append(_view(view, visible, hidden))
     body += _dimensions(part, placed)
     body += _hole_notes(part, placed)
     note = "THIRD ANGLE · DIMENSIONS IN mm"
-    body.append(
-        f'<text x="{width - 26}" y="{height - 25}" text-anchor="end" {_FONT} font-size="11" fill="{_LABEL}">{note}</text>'
-    )
+    at = f'x="{width - 26}" y="{height - 25}" text-anchor="end"'
+    body.append(f'<text {at} {_FONT} font-size="11" fill="{_LABEL}">{note}</text>')
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
     return head + "\n".join(body) + "</svg>", placed
 

@@ -15,18 +15,19 @@ MAX_CHARACTERS = 200_000
 
 ALLOWED_MODULES = ("cadquery", "math")
 SAFE_BUILTINS = (
-    "abs", "all", "any", "bool", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int", "isinstance", "len",
-    "list", "map", "max", "min", "pow", "print", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str",
-    "sum", "tuple", "zip", "True", "False", "None", "ArithmeticError", "AssertionError", "AttributeError", "Exception",
-    "IndexError", "KeyError", "LookupError", "RuntimeError", "StopIteration", "TypeError", "ValueError",
-    "ZeroDivisionError",
+    "abs", "all", "any", "bool", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int", "isinstance",
+    "len", "list", "map", "max", "min", "pow", "print", "range", "repr", "reversed", "round", "set", "slice",
+    "sorted", "str", "sum", "tuple", "zip", "True", "False", "None", "ArithmeticError", "AssertionError",
+    "AttributeError", "Exception", "IndexError", "KeyError", "LookupError", "RuntimeError", "StopIteration",
+    "TypeError", "ValueError", "ZeroDivisionError",
 )  # fmt: skip
 
 _REFUSED_ATTRIBUTES = {
     "os", "sys", "io", "subprocess", "pathlib", "importlib", "builtins", "tempfile", "socket", "ctypes", "vtk", "OCP",
     "importers", "exporters", "export", "exportStep", "exportStl", "exportSvg", "exportBrep", "exportVTP", "exportBin",
-    "importBrep", "importBin", "importStep", "importDXF", "save", "load", "wrapped", "occ_impl", "plugins", "vis", "show",
-    "toSvg", "cqgi", "func_globals", "gi_frame", "gi_code", "f_globals", "f_builtins", "f_back", "tb_frame", "cr_frame",
+    "importBrep", "importBin", "importStep", "importDXF", "save", "load", "wrapped", "occ_impl", "plugins", "vis",
+    "show", "toSvg", "cqgi", "func_globals", "gi_frame", "gi_code", "f_globals", "f_builtins", "f_back", "tb_frame",
+    "cr_frame",
 }  # fmt: skip
 _REFUSED_NODES = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith, ast.ClassDef, ast.With)
 _BUILTINS = frozenset(dir(builtins))

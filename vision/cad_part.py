@@ -42,7 +42,7 @@ def build(program: str) -> Any:
     import cadquery as cq
 
     safe = {name: getattr(__import__("builtins"), name) for name in cad_lint.SAFE_BUILTINS}
-    scope: dict[str, Any] = {"__name__": "part", "__builtins__": {**safe, "__import__": _import}}
+    scope: dict[str, Any] = {"__name__": "part", "__builtins__": {**safe, "__import__": _import, "print": _silent}}
     try:
         exec(compile(program, "part.py", "exec"), scope)
     except (MemoryError, KeyboardInterrupt):
@@ -54,6 +54,10 @@ def build(program: str) -> Any:
         detail = f"{type(error).__name__}: {error}"[:300]
         raise Refused(Failure("invalid_geometry" if geometry else "parse", "load", detail)) from error
     return _solid(cq, scope.get("result"))
+
+
+def _silent(*words: object, **options: object) -> None:
+    """`print` for a source: nobody listens."""
 
 
 def _import(name: str, variables: Any = None, names: Any = None, listed: tuple[str, ...] = (), level: int = 0) -> Any:

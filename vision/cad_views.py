@@ -134,7 +134,7 @@ class Studio:
 
         width, height = self._window.GetSize()
         data = vtkUnsignedCharArray()
-        self._window.GetRGBACharPixelData(0, 0, width - 1, height - 1, 0, data)
+        self._window.GetRGBACharPixelData(0, 0, width - 1, height - 1, 0, data, 0)
         pixels = vtk_to_numpy(data).reshape(height, width, 4)[::-1, :, :3]
         return Picture.fromarray(np.ascontiguousarray(pixels), "RGB")
 

@@ -18,6 +18,7 @@ import signal
 import sys
 import time
 import traceback
+from pathlib import Path
 from typing import Any
 
 from . import frames, isolation
@@ -123,7 +124,7 @@ def _child(program: str, timeout_s: float, memory_mib: int, seccomp: bool, sink:
 
 
 def _limit(timeout_s: float, memory_mib: int) -> None:
-    mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()  # noqa: SIM115
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (mapped + (memory_mib << 20),) * 2)
     resource.setrlimit(resource.RLIMIT_CPU, (int(timeout_s) + 1, int(timeout_s) + 2))
     signal.setitimer(signal.ITIMER_PROF, timeout_s)

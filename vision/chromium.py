@@ -221,7 +221,7 @@ class Browser:
         found = page.evaluate(script)
         taken = session.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
         if page.url != address:
-            return Failure("no_result", "render", f"the page went to {page.url[:80]!r}")
+            return Failure("forbidden", "render", f"the page went to {page.url[:80]!r}")
         if broken:
             return Failure("parse", "load", f"a picture in it does not decode: {broken[:80]!r}")
         picture = Picture.open(io.BytesIO(base64.b64decode(taken["data"]))).convert("RGB")
@@ -258,7 +258,7 @@ class Browser:
             route.fulfill(status=200, body=body, headers={"content-type": mime, "referrer-policy": "no-referrer"})
         else:
             self._blocked += 1
-            route.abort("blockedbyclient")
+            route.abort("aborted")
 
     def _drop(self) -> None:
         from playwright.sync_api import Error

@@ -8,7 +8,7 @@ Four walls, each probed by really raising it in a forked child:
     limits       CPU time, address space, file size, no core dumps (always there)
 
 `Level` is the sum. Programs that we did not write and that would be executed (CAD sources, pages with JavaScript)
-need `Level.CONFINED`; drawing collected SVG and HTML with scripts off needs `Level.PROCESS`, a process that can be killed.
+need `Level.CONFINED`; drawing collected SVG and HTML with scripts off needs `Level.PROCESS`: one that can be killed.
 """
 
 from __future__ import annotations
@@ -185,12 +185,14 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
 def readable_trees() -> list[Path]:
     """What a renderer must read: Python and its packages, shared libraries, fonts, the browser, devices."""
     python = {sys.prefix, sys.base_prefix, sys.exec_prefix, *sysconfig.get_paths().values(), *sys.path}
-    system = ["/usr", "/lib", "/lib64", "/bin", "/opt", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime", "/etc/ssl/openssl.cnf",
-              "/etc/chromium", "/etc/chromium.d", "/etc/alternatives", "/var/cache/fontconfig", "/dev", "/proc", "/sys"]  # fmt: skip
-    home = [Path.home() / ".fonts", Path.home() / ".local/share/fonts", Path.home() / ".cache/fontconfig"]
+    system = [
+        *("/usr", "/lib", "/lib64", "/bin", "/opt", "/dev", "/proc", "/sys", "/var/cache/fontconfig"),
+        *("/etc/fonts", "/etc/ld.so.cache", "/etc/localtime", "/etc/ssl/openssl.cnf", "/etc/alternatives"),
+        *("/etc/chromium", "/etc/chromium.d"),
+    ]
     browser = [Path(os.environ["K3DATA_CHROMIUM"]).resolve().parent] if os.environ.get("K3DATA_CHROMIUM") else []
     package = Path(__file__).resolve().parents[1]
-    return [*(Path(one) for one in sorted(python) if one), *(Path(one) for one in system), *home, *browser, package]
+    return [*(Path(one) for one in sorted(python) if one), *(Path(one) for one in system), *browser, package]
 
 
 def writable_trees(scratch: Path) -> list[Path]:

@@ -12,7 +12,7 @@ SETTLE = """async () => {
   let broken = "";
   for (const one of document.querySelectorAll("img")) {
     const source = String(one.currentSrc || one.src);
-    if (!source.startsWith("data:")) continue;
+    if (!source.startsWith("data:image/")) continue;
     try { await one.decode(); } catch (error) { broken = source.slice(0, 80); }
   }
   for (const one of document.getAnimations ? document.getAnimations() : []) {
@@ -84,7 +84,8 @@ WEB_LAYOUT = (
     if (WHOLE.has(role) || role === "image") return label;
     return (one.innerText || label).replace(/\\s+/g, " ").trim();
   };
-  const plain = style => style.backgroundImage === "none" && /^(rgba\\(.*, 0\\)|transparent)$/.test(style.backgroundColor)
+  const clear = colour => /^(rgba\\(.*, 0\\)|transparent)$/.test(colour);
+  const plain = style => style.backgroundImage === "none" && clear(style.backgroundColor)
     && !parseFloat(style.borderTopWidth) && !parseFloat(style.borderLeftWidth);
   const found = [];
   for (const one of document.body ? document.body.querySelectorAll("*") : []) {

@@ -70,6 +70,7 @@ class RenderPool:
         self.recycle_after = recycle_after or _RECYCLE_AFTER[kind]
         self.trusted = trusted
         self.restarts = 0
+        self.attempts = 0
         self._options = options or {}
         self._worker: Worker | None = None
         self._ids = itertools.count(1)
@@ -103,15 +104,19 @@ class RenderPool:
             worker.close()
 
     def render(self, program: str | bytes, spec: RenderSpec) -> Render | Failure:
-        """Draw `program`, or say why not. A program lost to a signal or to silence is tried once more, afresh."""
+        """Draw `program`, or say why not.
+
+        A program that is lost to a signal or to silence, or that fails in a process which it or another may have
+        harmed, is tried once more, in a fresh one.
+        """
         if not (self.trusted or spec.trusted) and _EXECUTES[self.kind]:
             isolation.require(isolation.Level.CONFINED)
         payload = self._payload(program)
         if isinstance(payload, Failure):
             return payload
-        outcome = self._attempt(payload, spec)
-        if isinstance(outcome, Failure) and outcome.kind in ("signal", "no_result"):
-            outcome = self._attempt(payload, spec)
+        outcome, harmed = self._attempt(payload, spec)
+        if harmed or (isinstance(outcome, Failure) and outcome.kind in ("signal", "no_result")):
+            outcome, _ = self._attempt(payload, spec)
         return outcome
 
     def _payload(self, program: str | bytes) -> bytes | Failure:
@@ -141,26 +146,31 @@ class RenderPool:
             self.restarts += 1
         return self._worker
 
-    def _attempt(self, payload: bytes, spec: RenderSpec) -> Render | Failure:
+    def _attempt(self, payload: bytes, spec: RenderSpec) -> tuple[Render | Failure, bool]:
+        """One try: the outcome, and whether it may be the fault of what this process drew before."""
         worker = self._ready()
+        self.attempts += 1
         request = next(self._ids)
         deadline = time.monotonic() + self.timeout_s + _GRACE_S
         try:
             header, pictures = worker.ask(
                 {"id": request, "spec": dataclasses.asdict(spec)}, payload, deadline, self.memory_mib
             )
-            return self._checked(header, pictures, request)
+            outcome, used = self._checked(header, pictures, request), worker.jobs > 1
+            if header["worn"]:
+                self._discard()
+            return outcome, header["worn"] and used
         except frames.Late:
             self._discard()
-            return Failure("timeout", "pool", f"no result within {self.timeout_s:g} s")
+            return Failure("timeout", "pool", f"no result within {self.timeout_s:g} s"), False
         except MemoryError:
             self._discard()
-            return Failure("memory", "pool", f"more than {self.memory_mib} MiB")
+            return Failure("memory", "pool", f"more than {self.memory_mib} MiB"), False
         except frames.Closed:
-            return self._post_mortem(worker)
+            return self._post_mortem(worker), False
         except (frames.FrameError, ValueError, KeyError, TypeError) as error:
             self._discard()
-            return Failure("no_result", "pool", f"unusable reply: {type(error).__name__}: {error}")
+            return Failure("no_result", "pool", f"unusable reply: {type(error).__name__}: {error}"), False
 
     def _post_mortem(self, worker: Worker) -> Failure:
         """What a worker that closed its pipe died of."""

@@ -66,6 +66,7 @@ class Worker:
         os.set_blocking(self._in, False)
         os.set_blocking(self._out, False)
         self.hello = self._greet()
+        self.idle_mib = self.memory_mib()
 
     @property
     def pid(self) -> int:
@@ -91,12 +92,12 @@ class Worker:
 
         Raises:
             frames.Late, frames.Closed, frames.FrameError: no reply.
-            MemoryError: the worker's processes together hold more than `memory_mib`.
+            MemoryError: the worker's processes together hold `memory_mib` more than when they started.
         """
         self.jobs += 1
 
         def watch() -> None:
-            if self.memory_mib() > memory_mib:
+            if self.memory_mib() > self.idle_mib + memory_mib:
                 raise MemoryError
 
         frames.write_until(self._in, frames.pack(header, payload), deadline, watch)
@@ -150,7 +151,6 @@ class Worker:
             with contextlib.suppress(psutil.Error):
                 one.kill()
         self._child.wait()
-        psutil.wait_procs(tree[1:], timeout=1)
         for pipe in (self._child.stdin, self._child.stdout, self._log):
             with contextlib.suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Draws SVG: with cairo where cairo is true to the file, with the browser for the rest, with exact places either way."""
+"""Draws SVG: with cairo where cairo is true to the file, with the browser for the rest, and says where all lies."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class SvgRenderer:
     """
 
     kind = "svg"
+    worn = False
 
     def __init__(self, browser: str | None = None):
         self.version = f"cairosvg {importlib.metadata.version('cairosvg')} cairo {cairocffi.cairo_version_string()}"
@@ -71,7 +72,10 @@ class SvgRenderer:
             RecursionError,
         ) as error:
             return Failure("parse", "render", f"{type(error).__name__}: {error}"[:300])
+        except svg_cairo.TooBig as error:
+            return Failure("too_large", "render", str(error))
         except cairocffi.CairoError as error:
+            self.worn = True  # cairo keeps fonts and errors for the life of a process
             return Failure("invalid_geometry", "render", str(error)[:300])
         return png.blank(picture) or Render(
             (png.encode("picture", picture),), tuple(layout), document.text, self.version, {"engine": "cairo"}

@@ -1,4 +1,4 @@
-"""Draws an SVG in the browser, where cairo would not be true to it, and reads every element's place from the browser."""
+"""Draws an SVG in the browser, where cairo would not be true to it, and reads every element's place from there."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from . import colours
 from .types import Element
 
 MAX_ELEMENTS = 400
+MAX_GLYPH_PIXELS = 2000
 _COVERING_ALPHA = 0.5
 _ID_SCALE = 0.5
 ROLES = {"rect": "rectangle", "polyline": "line", "use": "symbol", "g": "group", "image": "picture", "svg": "group"}
@@ -39,6 +40,10 @@ def draw(text: str, width: int, height: int, background: str) -> tuple[Image.Ima
     stride = surface.cairo.get_stride()
     picture = Image.frombuffer("RGB", (width, height), bytes(surface.cairo.get_data()), "raw", "BGRX", stride, 1)
     return picture.copy(), surface.record.elements()
+
+
+class TooBig(Exception):
+    """Something in the drawing has a size that cannot be drawn."""
 
 
 @dataclass
@@ -164,6 +169,13 @@ class _RecordingContext(cairocffi.Context):
     def paint_with_alpha(self, alpha: float) -> None:
         super().paint_with_alpha(alpha)
         self._picture(alpha)
+
+    def set_font_size(self, size: float) -> None:
+        """Refuses glyphs of absurd size: they leave the font library in a state in which later, sound text fails."""
+        xx, yx, xy, yy, *_ = self.get_matrix().as_tuple()
+        if not abs(size) * max(abs(xx) + abs(xy), abs(yx) + abs(yy)) <= MAX_GLYPH_PIXELS:
+            raise TooBig(f"text of more than {MAX_GLYPH_PIXELS} pixels")
+        super().set_font_size(size)
 
     def show_text(self, text: str) -> None:
         point = self.get_current_point()

@@ -45,8 +45,9 @@ _PLAIN_COLOUR = re.compile(
 )
 _PLAIN_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*|inherit", re.IGNORECASE)
 # Latin, Greek, Cyrillic and common signs: set right letter by letter, from one font.
-_PLAIN_TEXT = re.compile("[\\s\u0020-\u02af\u0370-\u052f\u1e00-\u1fff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u218f"
-                         "\u2190-\u21ff\u2200-\u22ff\u2500-\u25ff]*")  # fmt: skip
+_PLAIN_TEXT = re.compile(
+    "[\\s\u0020-\u02af\u0370-\u052f\u1e00-\u1fff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u22ff\u2500-\u25ff]*"
+)
 _URL = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^)'\"]*))\s*\)", re.IGNORECASE)
 _IMPORT = re.compile(r"@import\s+(?:url\()?\s*[\"']?([^\"')\s;]+)", re.IGNORECASE)
 _DECLARATION = re.compile(r"([\w-]+)\s*:\s*([^;{}]+)")
@@ -56,7 +57,7 @@ _SELECTOR_EXTRAS = re.compile(r"[@\\]|--|:\s*(root|hover|not|nth|first|last|befo
 
 def references(node: XmlElement) -> Iterator[str]:
     """Targets of `url()` and `@import` in an element's attributes and style sheet."""
-    texts = [value for value in node.attrib.values() if "url(" in value.lower() or "@import" in value.lower()]
+    texts = [value for value in node.attrib.values() if "\\" in value or "url(" in value.lower()]
     if _name(node) == "style":
         texts.append(_css(node))
     for text in texts:

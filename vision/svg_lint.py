@@ -139,7 +139,7 @@ def _without_prologue(data: bytes) -> str:
     parser.EntityDeclHandler = entity
     parser.ProcessingInstructionHandler = instruction
     # The text is decoded already: whatever encoding the declaration names, these bytes are UTF-8.
-    body = re.sub(rb"^<\?xml[^>]*\?>", b"", data)
+    body = re.sub(rb"^<\?xml\s[^>]*\?>", b"", data)
     parser.Parse(body, True)
     return body[start:].decode()
 
@@ -182,8 +182,10 @@ def _normalise_root(text: str, spec: RenderSpec) -> tuple[str, int, int] | Failu
 def _with_attributes(tag: str, wanted: dict[str, str]) -> str:
     for name, value in wanted.items():
         quoted = f' {name}="{value}"' if '"' not in value else f" {name}='{value}'"
-        tag, found = re.subn(rf"""\s{re.escape(name)}\s*=\s*("[^"]*"|'[^']*')""", lambda _, q=quoted: q, tag, count=1)
-        if not found:
+        present = re.search(rf"""\s{re.escape(name)}\s*=\s*("[^"]*"|'[^']*')""", tag)
+        if present:
+            tag = tag[: present.start()] + quoted + tag[present.end() :]
+        else:
             end = len(tag) - (2 if tag.endswith("/>") else 1)
             tag = tag[:end].rstrip() + quoted + tag[end:]
     return tag

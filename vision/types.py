@@ -15,7 +15,17 @@ FailureKind = Literal[
 ]  # fmt: skip
 
 INPUT_FAULTS: frozenset[str] = frozenset(
-    ["parse", "unsupported_feature", "forbidden", "invalid_geometry", "blank", "too_large", "empty", "encoding", "font_missing"]
+    [
+        "parse",
+        "unsupported_feature",
+        "forbidden",
+        "invalid_geometry",
+        "blank",
+        "too_large",
+        "empty",
+        "encoding",
+        "font_missing",
+    ]
 )
 """Failures of the program itself. The others (timeout, memory, signal, no_result, exception) are errors of the run."""
 
@@ -97,6 +107,8 @@ class Renderer(Protocol):
 
     kind: str
     version: str
+    worn: bool
+    """An outcome that may have harmed this process: it is replaced before the next program."""
 
     def open(self) -> None:
         """Start what is expensive (a browser). Called once, in the process that renders."""

@@ -21,6 +21,7 @@ class WebRenderer:
     """`Renderer` for HTML pages. One browser, one page, scripts off, nothing fetched."""
 
     kind = "web"
+    worn = False
     version = "chromium"
 
     def __init__(self) -> None:

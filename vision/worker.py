@@ -77,7 +77,7 @@ def _serve(renderer: Renderer, requests: int, replies: int, timeout_s: float) ->
             return
         outcome = _answer(renderer, payload.decode("utf-8", "surrogatepass"), RenderSpec(**header["spec"]), timeout_s)
         answer, pictures = encode(outcome)
-        frames.write(replies, {"id": header["id"], **answer}, pictures)
+        frames.write(replies, {"id": header["id"], "worn": renderer.worn, **answer}, pictures)
 
 
 def _answer(renderer: Renderer, program: str, spec: RenderSpec, timeout_s: float) -> Render | Failure:
