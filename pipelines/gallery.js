@@ -1,6 +1,4 @@
 // The gallery's behaviour. Data reaches the page only as text (textContent) and as raster data: URIs, never as markup.
-"use strict";
-
 const data = JSON.parse(document.getElementById("data").textContent);
 const PAGE = 24;
 const state = { kind: "", task: "", split: "", words: "", at: 0, picture: 0, boxes: true };
@@ -18,53 +16,7 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-// --- Colouring code: per language one expression whose named groups are the token's class ------------------------
-
-const GRAMMARS = {
-  markup: /(?<comment><!--[\s\S]*?-->|<!doctype[^>]*>|<\?[\s\S]*?\?>)|(?<tag><\/?[A-Za-z][\w:.-]*|\/?>)|(?<name>[A-Za-z_:@][\w:.-]*(?==["']))|(?<string>"[^"<]*"|'[^'<]*')|(?<number>&[#\w]+;)/gi,
-  css: /(?<comment>\/\*[\s\S]*?\*\/)|(?<word>@[\w-]+|![a-z]+)|(?<string>"[^"]*"|'[^']*')|(?<number>#[0-9a-f]{3,8}\b|-?\d*\.?\d+(?:%|[a-z]+)?\b)|(?<name>--?[\w-]+(?=\s*:)|[a-z-]+(?=\s*:\s))|(?<tag>[.#][A-Za-z_][\w-]*)/gi,
-  python: /(?<comment>#.*)|(?<string>[rbfu]{0,2}(?:"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))|(?<word>\b(?:and|as|assert|break|class|continue|def|del|elif|else|except|False|finally|for|from|global|if|import|in|is|lambda|None|nonlocal|not|or|pass|raise|return|True|try|while|with|yield)\b)|(?<tag>\b[A-Za-z_]\w*(?=\())|(?<name>@[\w.]+|\b[A-Z][A-Z0-9_]{2,}\b)|(?<number>\b\d[\d_]*\.?\d*(?:e[+-]?\d+)?\b)/g,
-  json: /(?<name>"(?:\\.|[^"\\])*"(?=\s*:))|(?<string>"(?:\\.|[^"\\])*")|(?<number>-?\b\d+\.?\d*(?:e[+-]?\d+)?\b)|(?<word>\b(?:true|false|null)\b)/g,
-};
-
-function colour(text, language) {
-  const grammar = GRAMMARS[language];
-  if (!grammar) return [text];
-  const parts = [];
-  let end = 0;
-  for (const match of text.matchAll(grammar)) {
-    if (match.index < end) continue;
-    if (match.index > end) parts.push(text.slice(end, match.index));
-    const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
-    const token = make("span", { className: `t-${kind}` });
-    const hex = match[0].match(/^["']?(#(?:[0-9a-f]{3}|[0-9a-f]{6}))["']?$/i);
-    if (hex) {
-      const swatch = make("span", { className: "swatch" });
-      swatch.style.background = hex[1];
-      token.append(swatch);
-    }
-    token.append(match[0]);
-    parts.push(token);
-    end = match.index + match[0].length;
-    // What stands between <style> and </style> is another language.
-    if (language === "markup" && match[0] === ">" && /<style[^<]*$/i.test(text.slice(Math.max(0, match.index - 200), match.index))) {
-      const close = text.toLowerCase().indexOf("</style", end);
-      if (close > end) {
-        parts.push(...colour(text.slice(end, close), "css"));
-        end = close;
-      }
-    }
-  }
-  if (end < text.length) parts.push(text.slice(end));
-  return parts;
-}
-
-function languageOf(text, kind) {
-  const start = text.trimStart();
-  if (start.startsWith("<")) return "markup";
-  if (start.startsWith("{") || start.startsWith("[")) return "json";
-  return { svg: "markup", web: "markup", cad: "python" }[kind] || "";
-}
+// --- Code --------------------------------------------------------------------------------------------------------
 
 function codeBlock(source, language) {
   const text = source.replace(/\n+$/, "");
@@ -172,14 +124,30 @@ function overlay(boxes) {
   return [svg, ...tags.filter(Boolean)];
 }
 
+function stageOf(sample) {
+  const part = sample.media[state.picture];
+  const stage = make("div", { className: part.width < 360 ? "stage small" : "stage" },
+    make("img", { src: part.src, alt: `${sample.kind}, picture ${state.picture + 1} of ${sample.media.length}` }));
+  if (state.boxes) stage.append(...overlay(boxesOf(sample)));
+  return stage;
+}
+
+function zoom() {
+  const sample = shown[state.at];
+  if ($("zoom").open) $("zoom").close();
+  else if (sample?.media[state.picture]?.src) {
+    $("zoom").replaceChildren(stageOf(sample));
+    $("zoom").showModal();
+  }
+}
+
 function pictureOf(sample) {
   const part = sample.media[state.picture];
   if (!part) return null;
   if (!part.src) return make("div", { className: "frame" }, make("div", { className: "broken", textContent: part.why }));
-  const stage = make("div", { className: part.width < 360 ? "stage small" : "stage" },
-    make("img", { src: part.src, alt: `${sample.kind}, picture ${state.picture + 1} of ${sample.media.length}` }));
-  if (state.boxes) stage.append(...overlay(boxesOf(sample)));
-  return make("div", { className: "frame" }, stage);
+  const frame = make("button", { className: "frame", title: "Full size (z)" }, stageOf(sample));
+  frame.addEventListener("click", zoom);
+  return frame;
 }
 
 function legend(sample) {
@@ -339,6 +307,7 @@ const KEYS = {
   "]": () => turn(1), PageDown: () => turn(1), "[": () => turn(-1), PageUp: () => turn(-1),
   b: () => { state.boxes = !state.boxes; drawSample(); },
   t: switchTheme,
+  z: zoom,
   "/": () => $("search").focus(),
 };
 
@@ -366,6 +335,7 @@ kindChips();
 options($("task"), "task", data.samples.flatMap((sample) => [...new Set(sample.tasks.map((task) => task.name))]));
 options($("split"), "split", data.samples.map((sample) => sample.split));
 $("search").addEventListener("input", (event) => { state.words = event.target.value.trim(); refilter(shown[state.at]); });
+$("zoom").addEventListener("click", zoom);
 $("theme").addEventListener("click", switchTheme);
 $("previous-page").addEventListener("click", () => turn(-1));
 $("next-page").addEventListener("click", () => turn(1));

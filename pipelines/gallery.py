@@ -28,7 +28,6 @@ from .reader import Dataset
 LIMIT = 120
 _MAX_SIDE = 1280
 _MAX_TEXT = 60_000
-_HERE = Path(__file__).parent
 
 
 def write_gallery(
@@ -60,7 +59,8 @@ def render(title: str, samples: list[dict[str, Any]], total: int) -> str:
         samples: as the page's script expects them; see `_sample`.
         total: how many samples the data set has.
     """
-    style, script = ((_HERE / f"gallery.{name}").read_text(encoding="utf-8") for name in ("css", "js"))
+    style = _read("gallery.css")
+    script = _read("gallery_code.js") + _read("gallery.js")
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -73,7 +73,7 @@ def render(title: str, samples: list[dict[str, Any]], total: int) -> str:
         "data": _inert(orjson.dumps({"total": total, "samples": samples}).decode()),
     }
     # Cut the template at its placeholders, once: what is put in is never looked at again.
-    first, *rest = (_HERE / "gallery.html").read_text(encoding="utf-8").split("{{")
+    first, *rest = _read("gallery.html").split("{{")
     return first + "".join(parts[name] + after for name, after in (piece.split("}}", 1) for piece in rest))
 
 
@@ -141,6 +141,10 @@ def _inert(json: str) -> str:
     for character in "<>&\u2028\u2029":
         json = json.replace(character, f"\\u{ord(character):04x}")
     return json
+
+
+def _read(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

@@ -130,6 +130,15 @@ def test_boxes_lie_where_the_task_says_and_can_be_hidden(visit):
     assert visit.page.locator("rect.edge").count() == 1
 
 
+def test_a_picture_opens_in_its_full_size(visit):
+    visit.seek("svg-000056")
+    visit.page.click("button.frame")
+    assert visit.page.locator("dialog img").bounding_box()["width"] >= 60
+    assert visit.page.locator("dialog rect.edge").count() == 1
+    visit.page.keyboard.press("z")
+    assert not visit.page.locator("dialog img").is_visible()
+
+
 def test_a_box_in_another_picture_leads_there(visit):
     visit.seek("cad-000055")
     assert visit.page.locator("rect").count() == 0
