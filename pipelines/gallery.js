@@ -22,14 +22,14 @@ function codeBlock(source, language) {
   const text = source.replace(/\n+$/, "");
   const length = text.split("\n").length;
   const numbers = Array.from({ length }, (_, line) => line + 1).join("\n");
-  const copy = make("button", { className: "copy", textContent: "Copy" });
-  copy.addEventListener("click", async () => {
+  const copy = navigator.clipboard ? make("button", { className: "copy", textContent: "Copy" }) : null;
+  copy?.addEventListener("click", async () => {
     await navigator.clipboard.writeText(source);
     copy.textContent = "Copied";
   });
   return make("div", { className: length > 1 ? "code" : "code line" },
     length > 1 ? make("pre", { className: "lines", "aria-hidden": "true", textContent: numbers }) : null,
-    make("pre", {}, ...colour(text, language)), copy);
+    make("pre", {}, ...colour(text, language)), copy || "");
 }
 
 // --- The filters and the contact sheet ------------------------------------------------------------------------

@@ -72,6 +72,8 @@ class ShardSet:
 
     def cut(self) -> None:
         """From here on samples go into new shards."""
+        for writing in self._open.values():
+            writing.tar.close()
         self._open.clear()
 
     def finish(self) -> list[Shard]:
