@@ -5,7 +5,8 @@ readers of webdataset folders expect that of a file. A record with exactly one p
 `<key>.png` (or jpg, webp); one with none, with several or with another type of media becomes `<key>.json` and
 `<key>.media.bin`, the parts laid end to end, with their offsets, lengths and types in the JSON.
 
-Shards are cut where the plan says and named by what is in them, so the same records give the same files.
+A unit's records are its shards' alone, so that one reject changes no other unit's; compaction makes large shards of
+small ones. Shards are named by what is in them: the same records give the same files.
 """
 
 from __future__ import annotations
@@ -53,36 +54,28 @@ class ShardSet:
     def __init__(self, folder: Path, unit: str):
         self._folder = folder
         self._unit = unit
-        self._open: dict[tuple[str, str, str], _Writing] = {}
-        self._all: list[_Writing] = []
+        self._writing: dict[tuple[str, str, str], _Writing] = {}
 
     def add(self, record: Document) -> None:
         """Append a record to the shard of its split, licence class and signature, which is opened if need be."""
         split, licence = record.metadata["split"], record.metadata["licence"]["class"]
         suffix, media = media_member(record)
         group = (split, licence, f"json+{suffix}")
-        writing = self._open.get(group)
+        writing = self._writing.get(group)
         if writing is None:
-            tar = TarWriter(self._folder / f"{len(self._all)}.tar.part")
-            writing = self._open[group] = _Writing(tar, *group, rows=[])
-            self._all.append(writing)
+            tar = TarWriter(self._folder / f"{len(self._writing)}.tar.part")
+            writing = self._writing[group] = _Writing(tar, *group, rows=[])
         sample = records.to_sample(record)
         location = writing.tar.add(record.id, [("json", records.dumps(sample)), (suffix, media)])
         writing.rows.append(_row(sample, location))
 
-    def cut(self) -> None:
-        """From here on samples go into new shards."""
-        for writing in self._open.values():
-            writing.tar.close()
-        self._open.clear()
-
     def finish(self) -> list[Shard]:
         """End every shard and return them in the order in which they were begun."""
-        return [writing.finish(self._unit, number) for number, writing in enumerate(self._all)]
+        return [writing.finish(self._unit, number) for number, writing in enumerate(self._writing.values())]
 
     def discard(self) -> None:
         """Close and delete what has been written."""
-        for writing in self._all:
+        for writing in self._writing.values():
             writing.tar.discard()
 
 

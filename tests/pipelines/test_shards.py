@@ -15,12 +15,10 @@ from k3data.pipelines.tar import scan
 from k3data.tests.pipelines.samples import mixed, publish, record
 
 
-def finish(folder, documents, cuts=()):
+def finish(folder, documents):
     folder.mkdir()
     writing = ShardSet(folder, "unit7")
-    for number, document in enumerate(documents):
-        if number in cuts:
-            writing.cut()
+    for document in documents:
         writing.add(document)
     return writing.finish()
 
@@ -61,21 +59,6 @@ def test_same_records_same_files(tmp_path):
     first, second = (finish(tmp_path / name, mixed()) for name in "ab")
     assert [(shard.name, shard.rows) for shard in first] == [(shard.name, shard.rows) for shard in second]
     assert [shard.path.read_bytes() for shard in first] == [shard.path.read_bytes() for shard in second]
-
-
-def test_a_missing_record_changes_only_the_shards_of_its_cut(tmp_path):
-    documents = [record(number, "svg") for number in range(30)]
-    whole = finish(tmp_path / "whole", documents, cuts=(10, 20))
-    writing = ShardSet(tmp_path / "whole", "unit7")
-    for number, document in enumerate(documents):
-        if number in (10, 20):
-            writing.cut()
-        if number != 13:
-            writing.add(document)
-    lacking = writing.finish()
-    assert [shard.samples for shard in whole] == [10, 10, 10] and [shard.samples for shard in lacking] == [10, 9, 10]
-    same = [a.sha256 == b.sha256 for a, b in zip(whole, lacking, strict=True)]
-    assert same == [True, False, True]
 
 
 def test_two_media_of_one_name_and_an_unknown_picture_type_survive(tmp_path):
