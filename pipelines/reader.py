@@ -59,6 +59,7 @@ class Dataset:
         self.check = check
         self._maps: OrderedDict[int, memoryview] = OrderedDict()
         self._sized: set[int] = set()
+        self._ahead = _Block(-1, 0, memoryview(b""), 0)
 
     @classmethod
     def open(cls, url: str, job: str | None = None, *, check: bool = False, **storage_options: Any) -> Dataset:
@@ -114,14 +115,15 @@ class Dataset:
         raise KeyError(id)
 
     def raw(self, number: int) -> dict[str, memoryview]:
-        """A sample's members by suffix, without copying on a local disk, with one ranged read on an object store."""
-        places = self._places
-        shard, start = places.shard[number], places.start[number]
-        view = self._mapped(shard)
-        base = 0
-        if view is None:
-            base, view = start, self._read(shard, start, start + places.size[number])
-        return self._members(number, view, base)
+        """A sample's members by suffix: without copying on a local disk, with one ranged read on an object store.
+
+        Asking for samples one after the other makes larger reads of an object store, which serve the next ones too.
+        """
+        view = self._mapped(self._places.shard[number])
+        if view is not None:
+            return self._members(number, view, 0)
+        block = self._ahead = self._near(number)
+        return self._members(number, block.view, block.start)
 
     def iter_raw(self, start: int = 0, stop: int | None = None) -> Iterator[dict[str, memoryview]]:
         """The members of the samples `start:stop`, in order."""
@@ -138,7 +140,10 @@ class Dataset:
 
     def __getstate__(self) -> dict[str, Any]:
         # Maps and connections stay behind when a data set travels to another process; they are made anew there.
-        return {"store": self.store, "info": self.info, "check": self.check, "_maps": OrderedDict(), "_sized": set()}
+        return {"store": self.store, "info": self.info, "check": self.check}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["store"], state["info"], check=state["check"])  # type: ignore[misc]
 
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -222,6 +227,18 @@ class Dataset:
             raise ShardError(f"shard {self._places.names[shard]} gave {len(data)} of {stop - start} bytes at {start}")
         return memoryview(data)
 
+    def _near(self, number: int) -> _Block:
+        """A block of an object that holds the sample: the last one read, or a new one."""
+        places, last = self._places, self._ahead
+        shard, start = places.shard[number], places.start[number]
+        stop = start + places.size[number]
+        if last.shard == shard and last.start <= start and stop <= last.start + len(last.view):
+            return last._replace(used=stop)
+        until = stop
+        if last.shard == shard and last.used == start:  # in sequence: the next samples will be asked for, too
+            until = max(stop, min(start + _BLOCK, places.bytes[shard]))
+        return _Block(shard, start, self._read(shard, start, until), stop)
+
     def _check_size(self, shard: int) -> None:
         if shard in self._sized:
             return
@@ -271,6 +288,15 @@ class Dataset:
                 last += 1
             yield shard, range(first, last)
             first = last
+
+
+class _Block(NamedTuple):
+    """Bytes of a shard from `start` on; `used` is where the sample that was last taken from it ends."""
+
+    shard: int
+    start: int
+    view: memoryview
+    used: int
 
 
 class _Places(NamedTuple):

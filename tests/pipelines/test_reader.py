@@ -68,6 +68,21 @@ def test_raw_members_are_the_stored_bytes(dataset):
     assert list(dataset.iter_raw(5, 5)) == []
 
 
+def test_samples_asked_for_in_sequence_share_reads_of_an_object_store(bucket, monkeypatch):
+    dataset = k3data.open(f"{bucket.url}/out", **bucket.options)
+    whole = [{suffix: bytes(view) for suffix, view in members.items()} for members in dataset.iter_raw()]
+    reads = []
+    read = dataset.store.read
+    monkeypatch.setattr(dataset.store, "read", lambda *where: reads.append(where) or read(*where))
+    assert [dataset.raw(number) for number in range(len(dataset))] == whole
+    assert len(reads) <= 2 * len(dataset.shards)
+    reads.clear()
+    assert [dataset.raw(number) for number in (30, 3, 21)] == [whole[30], whole[3], whole[21]]
+    assert [stop - start for _, start, stop in reads] == [
+        dataset.samples["size"][number].as_py() for number in (30, 3, 21)
+    ]
+
+
 def test_unknown_ids_and_numbers_raise_what_python_raises(dataset):
     with pytest.raises(KeyError):
         dataset["nothing"]
