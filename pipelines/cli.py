@@ -367,8 +367,8 @@ def bench(
 
     if name is None:
         found = harness.discover()
-        _print({key: module.SUMMARY for key, module in found.items()}) if json else print(
-            "\n".join(f"{key:<12} {module.SUMMARY}" for key, module in found.items())
+        _print({key: one.summary for key, one in found.items()}) if json else print(
+            "\n".join(f"{key:<12} {one.summary}" for key, one in found.items())
         )
         return
     result = harness.run(name, quick)

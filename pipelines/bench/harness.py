@@ -7,9 +7,9 @@ times it and never asserts a time.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
-import pkgutil
 import platform
 import shutil
 import statistics
@@ -17,9 +17,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import psutil
@@ -29,17 +29,28 @@ from ..errors import UserError
 _PACKAGE = __name__.split(".", 1)[0]
 
 
-def discover() -> dict[str, ModuleType]:
-    """All benchmarks by name."""
+@dataclass(frozen=True)
+class Benchmark:
+    """One benchmark, as its source states it."""
+
+    name: str
+    summary: str
+    module: str
+
+
+def discover() -> dict[str, Benchmark]:
+    """All benchmarks by name. Their sources are read, not imported: one may need what this machine lacks."""
     found = {}
-    for area in pkgutil.iter_modules(importlib.import_module(_PACKAGE).__path__):
-        place = Path(str(area.module_finder.path), area.name, "bench")  # type: ignore[union-attr]
-        if not place.is_dir():
-            continue
-        for one in sorted(pkgutil.iter_modules([str(place)]), key=lambda one: one.name):
-            module = importlib.import_module(f"{_PACKAGE}.{area.name}.bench.{one.name}")
-            if hasattr(module, "NAME"):
-                found[module.NAME] = module
+    for source in sorted(Path(__file__).parents[2].glob("*/bench/*.py")):
+        stated: dict[str, str] = {}
+        for node in ast.parse(source.read_bytes()).body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+                stated.update(
+                    {target.id: str(node.value.value) for target in node.targets if isinstance(target, ast.Name)}
+                )
+        if "NAME" in stated:
+            module = f"{_PACKAGE}.{source.parts[-3]}.bench.{source.stem}"
+            found[stated["NAME"]] = Benchmark(stated["NAME"], stated["SUMMARY"], module)
     return dict(sorted(found.items()))
 
 
@@ -47,13 +58,17 @@ def run(name: str, quick: bool) -> dict[str, Any]:
     """Run one benchmark; `quick` ends within 50 s on two cores.
 
     Raises:
-        UserError: there is no benchmark of that name.
+        UserError: there is no benchmark of that name, or something that it needs is not installed.
     """
     benchmarks = discover()
     if name not in benchmarks:
         raise UserError(f"no benchmark {name!r}; there are: {', '.join(benchmarks)}")
+    try:
+        module = importlib.import_module(benchmarks[name].module)
+    except ModuleNotFoundError as error:
+        raise UserError(f"benchmark {name} needs {error.name}, which is not installed") from None
     started = time.perf_counter()
-    result = benchmarks[name].run(quick)
+    result = module.run(quick)
     return {
         "bench": name,
         "machine": machine(),

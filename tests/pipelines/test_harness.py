@@ -12,7 +12,7 @@ from k3data.pipelines.errors import UserError
 def test_benchmarks_are_found_in_every_folder_by_name():
     found = harness.discover()
     assert {"shards", "resilience", "hostile"} <= set(found)
-    assert all(module.SUMMARY and "\n" not in module.SUMMARY for module in found.values())
+    assert all(one.summary and "\n" not in one.summary for one in found.values())
 
 
 def test_cases_take_turns_and_give_their_median():
