@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 
 import k3data
@@ -80,3 +83,19 @@ def test_statistics_count_what_is_there(dataset):
     assert (found["sizes"]["text_chars"]["min"], found["sizes"]["text_chars"]["max"]) == (lengths[0], lengths[-1])
     assert found["rejects"] == STATS["codes"] and found["stages"] == STATS["stages"]
     assert orjson.loads(orjson.dumps(found)) == found
+
+
+def test_the_command_reads_a_bucket_with_credentials_from_the_environment(bucket, tmp_path):
+    def k3data_(*words):
+        command = [sys.executable, "-m", "k3data.pipelines.cli", *words]
+        environment = {**os.environ, **bucket.environment}
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+    out = f"{bucket.url}/out"
+    assert orjson.loads(k3data_("stats", out, "--json"))["samples"] == 60
+    rows = orjson.loads(k3data_("inspect", out, "--where", "kind='cad' and width>400", "--json"))
+    assert rows == []
+    rows = orjson.loads(k3data_("inspect", out, "--where", "kind='cad' and width>60", "--json"))
+    assert rows and {row["kind"] for row in rows} == {"cad"}
+    k3data_("view", out, "--to", str(tmp_path / "page.html"), "--count", "4")
+    assert (tmp_path / "page.html").stat().st_size > 10_000
