@@ -124,11 +124,33 @@ SVG_LAYOUT = (
     """() => {"""
     + _VISIBLE
     + """
+  // A browser's box of a turned shape is the box of its turned box. The shape's own points give the true one.
+  const outline = one => {
+    if (one.points) return [...one.points];
+    if (one.localName === "rect" && !one.rx.baseVal.value && !one.ry.baseVal.value) {
+      const [x, y, w, h] = [one.x, one.y, one.width, one.height].map(side => side.baseVal.value);
+      return [[x, y], [x + w, y], [x, y + h], [x + w, y + h]].map(([px, py]) => new DOMPoint(px, py));
+    }
+    const length = one.getTotalLength(), steps = 300;
+    return Array.from({length: steps + 1}, (_, step) => one.getPointAtLength(length * step / steps));
+  };
+  const rectOf = (one, style) => {
+    const rect = one.getBoundingClientRect(), matrix = one.getScreenCTM && one.getScreenCTM();
+    if (!matrix || !one.getTotalLength || Math.abs(matrix.b) + Math.abs(matrix.c) < 1e-6) return rect;
+    const points = outline(one).map(point => new DOMPoint(point.x, point.y).matrixTransform(matrix));
+    if (!points.length) return rect;
+    const xs = points.map(point => point.x), ys = points.map(point => point.y);
+    const scale = Math.sqrt(Math.abs(matrix.a * matrix.d - matrix.b * matrix.c));
+    const pad = style.stroke === "none" ? 0 : parseFloat(style.strokeWidth) / 2 * scale;
+    const left = Math.min(...xs) - pad, right = Math.max(...xs) + pad;
+    const top = Math.min(...ys) - pad, bottom = Math.max(...ys) + pad;
+    return {left, right, top, bottom, width: right - left, height: bottom - top};
+  };
   const SHAPES = new Set(["path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "image", "use",
     "foreignObject"]);
   const WORDED = new Set(["text", "foreignObject"]), UNFILLED = new Set(["line", "image", "use"]);
   const HIDDEN = "defs, symbol, clipPath, mask, pattern, marker, linearGradient, radialGradient, filter, title, desc";
-  const found = [], groups = [], shares = new Map();
+  const found = [], drawn = [], groups = [], grouped = [];
   for (const one of document.querySelectorAll("*")) {
     if (found.length >= LIMIT) break;
     const shape = SHAPES.has(one.localName);
@@ -136,10 +158,10 @@ SVG_LAYOUT = (
     if (one.closest(HIDDEN) || (one.parentElement && one.parentElement.closest("text, foreignObject"))) continue;
     const style = getComputedStyle(one);
     if (!one.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
-    const rect = one.getBoundingClientRect();
+    const rect = rectOf(one, style);
     const box = clip(rect);
     if (!box) continue;
-    if (!shape) { groups.push([one, box]); continue; }
+    if (!shape) { groups.push(one); continue; }
     let hits = 0, own = 0;
     for (let i = 0; i < 7; i++) for (let j = 0; j < 7; j++) {
       const x = box[0] + (box[2] - box[0]) * (i + 0.5) / 7, y = box[1] + (box[3] - box[1]) * (j + 0.5) / 7;
@@ -149,16 +171,18 @@ SVG_LAYOUT = (
     }
     const inside = Math.min(1, (box[2] - box[0]) * (box[3] - box[1]) / (rect.width * rect.height));
     const visible = Math.round(inside * (own ? hits / own : 1) * 1000) / 1000;
-    shares.set(one, visible);
+    drawn.push(one);
     found.push({id: one.id || path(one), role: one.localName, box: round(box), visible,
       text: WORDED.has(one.localName) ? one.textContent.replace(/\\s+/g, " ").trim().slice(0, 200) : "",
       fill: UNFILLED.has(one.localName) ? "" : style.fill, stroke: style.stroke});
   }
-  for (const [one, box] of groups) {
-    const inner = [...shares].filter(([other]) => one.contains(other)).map(([, share]) => share);
-    if (inner.length) found.push({id: one.id, role: "g", text: "", box: round(box), fill: "", stroke: "",
+  for (const one of groups) {
+    const members = found.filter((_, index) => one.contains(drawn[index]));
+    const inner = members.map(member => member.visible), sides = members.map(member => member.box);
+    const box = [0, 1, 2, 3].map(side => (side < 2 ? Math.min : Math.max)(...sides.map(each => each[side])));
+    if (inner.length) grouped.push({id: one.id, role: "g", text: "", box, fill: "", stroke: "",
       visible: Math.round(inner.reduce((a, b) => a + b, 0) / inner.length * 1000) / 1000});
   }
-  return found;
+  return found.concat(grouped);
 }"""
 )

@@ -50,7 +50,7 @@ class Image:
     """One picture as PNG bytes."""
 
     name: str
-    png: bytes
+    png: bytes = field(repr=False)
     width: int
     height: int
 
