@@ -12,6 +12,10 @@ from collections.abc import Callable, Mapping
 
 from ..types import Program
 from . import (
+    cad_blocks,
+    cad_forms,
+    cad_plates,
+    cad_round,
     svg_charts,
     svg_curves,
     svg_diagrams,
@@ -36,6 +40,7 @@ from . import (
     web_reading,
     web_world,
 )
+from .cad import Part
 from .palette import Palette, choose
 from .svg import Drawing
 from .web import Page
@@ -72,10 +77,17 @@ WEB: Mapping[str, Callable[[random.Random, Palette], Page]] = {
     **web_leisure.TEMPLATES,
 }
 
+CAD: Mapping[str, Callable[[random.Random], Part]] = {
+    **cad_plates.TEMPLATES,
+    **cad_round.TEMPLATES,
+    **cad_blocks.TEMPLATES,
+    **cad_forms.TEMPLATES,
+}
+
 
 def templates(kind: str) -> tuple[str, ...]:
     """Names of the structural templates of a kind."""
-    return tuple({"svg": SVG, "web": WEB}[kind])
+    return tuple({"svg": SVG, "web": WEB, "cad": CAD}[kind])
 
 
 def generate(kind: str, rng: random.Random, template: str | None = None, colours: Palette | None = None) -> Program:
@@ -91,6 +103,9 @@ def generate(kind: str, rng: random.Random, template: str | None = None, colours
         KeyError: no such kind or template.
     """
     name = template or rng.choice(templates(kind))
+    if kind == "cad":
+        part = CAD[name](rng)
+        return Program(kind, part.source(), name, part.caption, {**part.parameters, **part.facts})
     drawn = choose(rng)
     if kind == "svg":
         drawing = SVG[name](rng, colours or drawn)

@@ -1,0 +1,392 @@
+"""CAD templates: plates, brackets and other parts cut from sheet and bar."""
+
+from __future__ import annotations
+
+import random
+
+from . import words
+from .cad import Part, half, mm
+
+
+def hole_plate(rng: random.Random) -> Part:
+    length, width = rng.randint(50, 160), rng.randint(35, 110)
+    thick, columns, rows = half(rng.uniform(3, 24)), rng.randint(2, 5), rng.randint(1, 4)
+    inset = rng.randint(8, 14)
+    hole = half(min(rng.uniform(3, 12), (length - 2 * inset) / (columns - 1) * 0.6, (width - 2 * inset) / rows * 0.6))
+    corner = half(rng.uniform(1, min(inset, width / 4)))
+    bore = half(rng.uniform(6, min(length, width) * 0.3)) if rows == 2 and columns in (2, 4) else 0
+    steps = """
+    result = (
+        cq.Workplane("XY")
+        .box(length, width, thickness)
+        .edges("|Z").fillet(corner_radius)
+        .faces(">Z").workplane()
+        .rarray((length - 2 * inset) / (columns - 1), pitch_y, columns, rows)
+        .hole(hole_diameter)
+    )
+    """
+    steps += 'result = result.faces(">Z").workplane().hole(bore_diameter)\n    ' if bore else ""
+    pitch = half((width - 2 * inset) / (rows - 1)) if rows > 1 else 1.0
+    values = {
+        "length": length,
+        "width": width,
+        "thickness": thick,
+        "corner_radius": corner,
+        "inset": inset,
+        "columns": columns,
+        "rows": rows,
+        "pitch_y": pitch,
+        "hole_diameter": hole,
+    }
+    if bore:
+        values["bore_diameter"] = bore
+    holes = columns * rows + bool(bore)
+    caption = (
+        f"A flat plate of {length} × {width} × {mm(thick)} mm with rounded corners and "
+        f"{words.plural(columns * rows, 'hole')} of {mm(hole)} mm in a {columns} by {rows} grid"
+        + (f", around a bore of {mm(bore)} mm." if bore else ".")
+    )
+    return Part("Plate with a grid of holes", values, steps, caption, {"holes": holes, "hole_diameter_mm": hole})
+
+
+def slotted_plate(rng: random.Random) -> Part:
+    slots, slot_width = rng.randint(1, 5), half(rng.uniform(5, 12))
+    width, thick = rng.randint(40, 110), half(rng.uniform(3, 16))
+    pitch = half(slot_width * rng.uniform(1.8, 3))
+    slot_length = half(rng.uniform(slot_width * 1.6, max(slot_width * 1.8, width - 16)))
+    length = half(slots * pitch + rng.randint(10, 60))
+    tilt = rng.choice((0, 0, 15, 30, -30)) if slot_length < width * 0.6 else 0
+    chamfer = half(rng.uniform(1, min(thick * 0.4, 3)))
+    steps = """
+    result = (
+        cq.Workplane("XY")
+        .box(length, width, thickness)
+        .faces(">Z").workplane()
+        .rarray(pitch, 1, slots, 1)
+        .slot2D(slot_length, slot_width, 90 + slot_angle)
+        .cutThruAll()
+        .faces(">Z").edges("%s").chamfer(chamfer)
+    )
+    """ % rng.choice((">X or <X", ">Y or <Y"))
+    values = {
+        "length": length,
+        "width": width,
+        "thickness": thick,
+        "slots": slots,
+        "pitch": pitch,
+        "slot_length": slot_length,
+        "slot_width": slot_width,
+        "slot_angle": tilt,
+        "chamfer": chamfer,
+    }
+    return Part(
+        "Adjusting plate with slots",
+        values,
+        steps,
+        f"A plate of {mm(length)} × {width} × {mm(thick)} mm with {words.plural(slots, 'slot')}, each "
+        f"{mm(slot_length)} mm long and {mm(slot_width)} mm wide.",
+        {"slots": slots},
+    )
+
+
+def l_bracket(rng: random.Random) -> Part:
+    base, height, width = rng.randint(30, 90), rng.randint(30, 100), rng.randint(20, 80)
+    thick = half(rng.uniform(3, min(base, height) * 0.22))
+    bend, hole = half(thick * rng.uniform(0.5, 1.2)), half(rng.uniform(3.5, min(9, width * 0.3)))
+    count, rib = rng.randint(1, 3) if width > 45 else 1, rng.random() < 0.5
+    values = {
+        "base": base,
+        "height": height,
+        "width": width,
+        "thickness": thick,
+        "inner_radius": bend,
+        "hole_diameter": hole,
+        "holes_a_leg": count,
+    }
+    steps = """
+    result = (
+        cq.Workplane("XZ")
+        .polyline([(0, 0), (base, 0), (base, thickness), (thickness, thickness), (thickness, height), (0, height)])
+        .close()
+        .extrude(width / 2, both=True)
+        .edges(cq.selectors.NearestToPointSelector((thickness, 0, thickness))).fillet(inner_radius)
+    )
+    pitch = width / holes_a_leg
+    rows = [(k - (holes_a_leg - 1) / 2) * pitch for k in range(holes_a_leg)]
+    foot = cq.Workplane("XY").pushPoints([(base * 0.66, y) for y in rows]).circle(hole_diameter / 2).extrude(thickness)
+    wall = cq.Workplane("YZ").pushPoints([(y, height * 0.66) for y in rows]).circle(hole_diameter / 2).extrude(thickness)
+    result = result.cut(foot).cut(wall)
+    """
+    if rib:
+        values["rib_size"] = half(min(base, height) * rng.uniform(0.35, 0.55))
+        values["rib_thickness"] = half(min(thick, width * 0.2))
+        steps += """rib = (
+        cq.Workplane("XZ")
+        .polyline([(thickness / 2, thickness / 2), (rib_size, thickness / 2), (thickness / 2, rib_size)])
+        .close()
+        .extrude(rib_thickness / 2, both=True)
+        .translate((0, %s, 0))
+    )
+    result = result.union(rib)
+    """ % ("width / 2 - rib_thickness / 2" if count != 2 else "0")
+    return Part(
+        "Angle bracket",
+        values,
+        steps,
+        f"An L-shaped bracket with legs of {base} and {height} mm, {width} mm wide and {mm(thick)} mm thick, "
+        f"with {words.plural(2 * count, 'hole')} of {mm(hole)} mm{' and a stiffening rib' if rib else ''}.",
+        {"holes": 2 * count, "rib": rib},
+    )
+
+
+def u_bracket(rng: random.Random) -> Part:
+    inner, height, width, thick = rng.randint(24, 80), rng.randint(25, 90), rng.randint(20, 70), half(rng.uniform(3, 9))
+    hole, flange = half(rng.uniform(5, min(width * 0.45, height * 0.35))), rng.choice((0, 0, rng.randint(14, 34)))
+    profile = "[(-o, 0), (o, 0), (o, height), (i, height), (i, thickness), (-i, thickness), (-i, height), (-o, height)]"
+    if flange:
+        profile = (
+            "[(-o, 0), (o, 0), (o, height - thickness), (o + flange, height - thickness), (o + flange, "
+            "height), (i, height), (i, thickness), (-i, thickness), (-i, height), (-o - flange, height), (-o "
+            "- flange, height - thickness), (-o, height - thickness)]"
+        )
+    steps = f"""
+    i = inner_width / 2
+    o = i + thickness
+    profile = {profile}
+    result = cq.Workplane("XZ").polyline(profile).close().extrude(width / 2, both=True)
+    pin = cq.Workplane("YZ").center(0, height * 0.55).circle(hole_diameter / 2).extrude(inner_width + 4 * thickness, both=True)
+    result = result.cut(pin).faces("<Z").workplane().hole(hole_diameter * 0.7)
+    """
+    values = {"inner_width": inner, "height": height, "width": width, "thickness": thick, "hole_diameter": hole}
+    if flange:
+        values["flange"] = flange
+    return Part(
+        "U bracket",
+        values,
+        steps,
+        f"A {'hat' if flange else 'U'}-shaped bracket with an inner width of {inner} mm, {height} mm high, "
+        f"{width} mm deep and {mm(thick)} mm thick, cross-drilled with {mm(hole)} mm.",
+        {"flanged": bool(flange)},
+    )
+
+
+def gusset(rng: random.Random) -> Part:
+    a, b, thick, holes = rng.randint(40, 120), rng.randint(40, 120), half(rng.uniform(3, 14)), rng.randint(2, 4)
+    nose, hole = rng.randint(8, 22), half(rng.uniform(3.5, 6))
+    window = half(min(a, b) * rng.uniform(0.1, 0.22))
+    steps = """
+    result = (
+        cq.Workplane("XY")
+        .polyline([(0, 0), (leg_a, 0), (leg_a, nose), (nose, leg_b), (0, leg_b)])
+        .close()
+        .extrude(thickness)
+        .faces(">Z").workplane(origin=(0, 0, 0))
+        .pushPoints([(leg_a * (k + 0.7) / (holes + 0.4), nose / 2) for k in range(holes)])
+        .hole(hole_diameter)
+        .faces(">Z").workplane(origin=(leg_a * 0.33, leg_b * 0.36, 0))
+        .hole(2 * window_radius)
+    )
+    """
+    values = {
+        "leg_a": a,
+        "leg_b": b,
+        "thickness": thick,
+        "nose": nose,
+        "holes": holes,
+        "hole_diameter": hole,
+        "window_radius": window,
+    }
+    return Part(
+        "Gusset plate",
+        values,
+        steps,
+        f"A triangular gusset plate with legs of {a} and {b} mm, {mm(thick)} mm thick, "
+        f"{words.plural(holes, 'bolt hole')} of {mm(hole)} mm along one edge and a round window of "
+        f"{mm(2 * window)} mm.",
+        {"holes": holes},
+    )
+
+
+def z_bracket(rng: random.Random) -> Part:
+    foot, top, rise, width, thick = (
+        rng.randint(20, 60),
+        rng.randint(20, 60),
+        rng.randint(18, 80),
+        rng.randint(20, 70),
+        half(rng.uniform(3, 7)),
+    )
+    hole, tilt = half(rng.uniform(3.5, 8)), rng.randint(0, 30)
+    steps = """
+    profile = [
+        (0, 0), (foot, 0), (foot + offset, rise), (foot + offset + top, rise),
+        (foot + offset + top, rise + thickness), (foot + offset - thickness, rise + thickness),
+        (foot - thickness, thickness), (0, thickness),
+    ]
+    result = cq.Workplane("XZ").polyline(profile).close().extrude(width / 2, both=True)
+    lower = cq.Workplane("XY").center(foot * 0.4, 0).circle(hole_diameter / 2).extrude(thickness)
+    upper = cq.Workplane("XY", origin=(foot + offset + top * 0.6, 0, rise)).%s.extrude(thickness)
+    result = result.cut(lower).cut(upper)
+    """
+    slot = rng.random() < 0.5 and top > 30
+    steps = steps % (
+        "slot2D(hole_diameter * 2, hole_diameter, 90)" if slot and width > hole * 3 else "circle(hole_diameter / 2)"
+    )
+    values = {
+        "foot": foot,
+        "top": top,
+        "rise": rise,
+        "offset": tilt,
+        "width": width,
+        "thickness": thick,
+        "hole_diameter": hole,
+    }
+    return Part(
+        "Z bracket",
+        values,
+        steps,
+        f"A Z-shaped bracket that rises {rise} mm between a foot of {foot} mm and a shelf of {top} mm, {width} "
+        f"mm wide and {mm(thick)} mm thick.",
+        {"rise_mm": rise},
+    )
+
+
+def hinge_leaf(rng: random.Random) -> Part:
+    length, depth, thick, knuckles = (
+        rng.randint(50, 140),
+        rng.randint(25, 70),
+        half(rng.uniform(2, 5)),
+        rng.randint(2, 4),
+    )
+    pin = half(rng.uniform(3, 7))
+    barrel = half(pin + rng.uniform(3, 6))
+    holes, hole = rng.randint(2, 4), half(rng.uniform(3, 5.5))
+    steps = """
+    pitch = length / (2 * knuckles - 1)
+    leaf = cq.Workplane("XY").box(length, depth, thickness, centered=(False, False, False)).translate((0, barrel_diameter / 2, 0))
+    result = leaf
+    for k in range(knuckles):
+        x = 2 * k * pitch
+        barrel = cq.Workplane("YZ", origin=(x, 0, barrel_diameter / 2)).circle(barrel_diameter / 2).extrude(pitch)
+        tongue = cq.Workplane("XY").box(pitch, barrel_diameter / 2 + 1, thickness, centered=False).translate((x, 0, 0))
+        result = result.union(tongue).union(barrel)
+    bore = cq.Workplane("YZ", origin=(0, 0, barrel_diameter / 2)).circle(pin_diameter / 2).extrude(length)
+    screws = (
+        cq.Workplane("XY")
+        .pushPoints([(length * (k + 0.5) / holes, barrel_diameter / 2 + depth * 0.55) for k in range(holes)])
+        .circle(hole_diameter / 2)
+        .extrude(thickness)
+    )
+    result = result.cut(bore).cut(screws)
+    """
+    values = {
+        "length": length,
+        "depth": depth,
+        "thickness": thick,
+        "knuckles": knuckles,
+        "barrel_diameter": barrel,
+        "pin_diameter": pin,
+        "holes": holes,
+        "hole_diameter": hole,
+    }
+    return Part(
+        "Hinge leaf",
+        values,
+        steps,
+        f"A hinge leaf {length} mm long with {words.plural(knuckles, 'knuckle')} for a pin of {mm(pin)} mm and "
+        f"{words.plural(holes, 'screw hole')} of {mm(hole)} mm.",
+        {"knuckles": knuckles, "holes": holes},
+    )
+
+
+def perforated_panel(rng: random.Random) -> Part:
+    columns, rows, pitch = rng.randint(3, 7), rng.randint(2, 5), half(rng.uniform(9, 18))
+    thick, shape = half(rng.uniform(2, 8)), rng.choice(("circle", "square", "hexagon"))
+    size = half(pitch * rng.uniform(0.45, 0.68))
+    cut = {
+        "circle": ".circle(hole_size / 2)",
+        "square": ".rect(hole_size, hole_size)",
+        "hexagon": ".polygon(6, hole_size)",
+    }[shape]
+    rim = rng.randint(4, 14)
+    raised = rng.random() < 0.5
+    steps = f"""
+    length = columns * pitch + 2 * rim
+    width = rows * pitch + 2 * rim
+    result = (
+        cq.Workplane("XY")
+        .box(length, width, thickness)
+        .faces(">Z").workplane()
+        .rarray(pitch, pitch, columns, rows)
+        {cut}
+        .cutThruAll()
+    )
+    """
+    values = {"columns": columns, "rows": rows, "pitch": pitch, "hole_size": size, "rim": rim, "thickness": thick}
+    if raised:
+        values["frame_height"] = half(rng.uniform(3, 18))
+        steps += """frame = (
+        cq.Workplane("XY", origin=(0, 0, thickness / 2))
+        .rect(length, width)
+        .rect(length - rim, width - rim)
+        .extrude(frame_height)
+    )
+    result = result.union(frame)
+    """
+    return Part(
+        "Perforated panel",
+        values,
+        steps,
+        f"A perforated panel, {mm(thick)} mm thick, with {columns} × {rows} = {columns * rows} {shape} holes "
+        f"at a pitch of {mm(pitch)} mm{' and a raised frame' if raised else ''}.",
+        {"holes": columns * rows, "hole_shape": shape},
+    )
+
+
+def comb(rng: random.Random) -> Part:
+    teeth, tooth, gap = rng.randint(4, 10), half(rng.uniform(3, 8)), half(rng.uniform(3, 8))
+    reach, back, thick, taper = (
+        rng.randint(15, 60),
+        rng.randint(10, 35),
+        half(rng.uniform(4, 20)),
+        rng.choice((0, 1, 2)),
+    )
+    steps = """
+    pitch = tooth + gap
+    length = teeth * pitch - gap
+    points = [(0, 0), (length, 0)]
+    for k in reversed(range(teeth)):
+        right = k * pitch + tooth
+        left = k * pitch
+        points += [(right, back), (right - taper / 2, back + reach), (left + taper / 2, back + reach), (left, back)]
+    result = cq.Workplane("XY").polyline(points).close().extrude(thickness)
+    """
+    values = {
+        "teeth": teeth,
+        "tooth": tooth,
+        "gap": gap,
+        "reach": reach,
+        "back": back,
+        "taper": taper,
+        "thickness": thick,
+    }
+    return Part(
+        "Comb",
+        values,
+        steps,
+        f"A comb with {words.plural(teeth, 'tooth').replace('tooths', 'teeth')}, each {mm(tooth)} mm wide and "
+        f"{reach} mm long, {mm(thick)} mm thick.",
+        {"teeth": teeth},
+    )
+
+
+TEMPLATES = {
+    "hole_plate": hole_plate,
+    "slotted_plate": slotted_plate,
+    "l_bracket": l_bracket,
+    "u_bracket": u_bracket,
+    "gusset": gusset,
+    "z_bracket": z_bracket,
+    "hinge_leaf": hinge_leaf,
+    "perforated_panel": perforated_panel,
+    "comb": comb,
+}
