@@ -126,8 +126,9 @@ function overlay(boxes) {
 
 function stageOf(sample) {
   const part = sample.media[state.picture];
-  const stage = make("div", { className: part.width < 360 ? "stage small" : "stage" },
-    make("img", { src: part.src, alt: `${sample.kind}, picture ${state.picture + 1} of ${sample.media.length}` }));
+  const image = make("img", { src: part.src, alt: `${sample.kind}, picture ${state.picture + 1} of ${sample.media.length}` });
+  if (Math.max(part.width, part.height) < 320) image.style.width = `${2 * part.width}px`;
+  const stage = make("div", { className: "stage" }, image);
   if (state.boxes) stage.append(...overlay(boxesOf(sample)));
   return stage;
 }
