@@ -24,9 +24,13 @@ SETTLE = """async () => {
 }"""
 
 CONTENT_SIZE = """() => {
-  const root = document.documentElement, body = document.body;
-  const natural = Math.max(root.getBoundingClientRect().height, body ? body.getBoundingClientRect().bottom : 0);
-  const height = root.scrollHeight > innerHeight ? root.scrollHeight : Math.ceil(natural);
+  const root = document.documentElement;
+  let height = root.scrollHeight;
+  if (height <= innerHeight) {
+    // A short page: a root is never reported lower than the viewport, so its parts are asked.
+    const bottoms = [root, ...document.querySelectorAll("body *")].map(one => one.getBoundingClientRect().bottom);
+    height = Math.min(innerHeight, Math.ceil(bottoms.reduce((a, b) => Math.max(a, b), 0)));
+  }
   return {height: Math.max(1, Math.round(height)), overflow: root.scrollWidth > innerWidth + 1};
 }"""
 

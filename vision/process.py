@@ -92,12 +92,13 @@ class Worker:
 
         Raises:
             frames.Late, frames.Closed, frames.FrameError: no reply.
-            MemoryError: the worker's processes together hold `memory_mib` more than when they started.
+            MemoryError: the worker's processes together hold `memory_mib` more than they should.
         """
         self.jobs += 1
 
         def watch() -> None:
-            if self.memory_mib() > self.idle_mib + memory_mib:
+            # Twice what they held when idle: what a forked child shares with its parent counts again.
+            if self.memory_mib() > 2 * self.idle_mib + memory_mib:
                 raise MemoryError
 
         frames.write_until(self._in, frames.pack(header, payload), deadline, watch)

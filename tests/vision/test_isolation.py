@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from k3data.vision import isolation
 from k3data.vision.bench.hostile import listener
 from k3data.vision.isolation import Isolation, IsolationError, Level

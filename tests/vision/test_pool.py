@@ -13,10 +13,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-
 from k3data.vision import frames
-from k3data.vision.pool import MAX_PROGRAM_BYTES, RenderPool
 from k3data.vision.png import encode
+from k3data.vision.pool import MAX_PROGRAM_BYTES, RenderPool
 from k3data.vision.types import Failure, Render, RenderSpec
 
 SPEC = RenderSpec(128, 128)
@@ -95,7 +94,7 @@ def test_a_worker_knows_no_secret_and_leaves_no_folder(pool: RenderPool, monkeyp
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "planted-secret")
     pool.render(SQUARE, SPEC)
     assert b"planted-secret" not in Path(f"/proc/{pool.pid}/environ").read_bytes()
-    folder = Path(os.readlink(f"/proc/{pool.pid}/cwd"))
+    folder = Path(f"/proc/{pool.pid}/cwd").readlink()
     assert folder.name == "empty" and not list(folder.iterdir())
     pool.close()
     assert not folder.exists()
@@ -103,7 +102,7 @@ def test_a_worker_knows_no_secret_and_leaves_no_folder(pool: RenderPool, monkeyp
 
 def test_workers_die_with_a_killed_parent():
     code = (
-        "import os, psutil, sys\nfrom k3data.vision.pool import RenderPool\nfrom k3data.vision.types import RenderSpec\n"
+        "import os, psutil\nfrom k3data.vision.pool import RenderPool\nfrom k3data.vision.types import RenderSpec\n"
         "pool = RenderPool('web')\npool.render('<p>words</p>', RenderSpec(200, 200))\n"
         "print(*[one.pid for one in psutil.Process().children(recursive=True)], flush=True)\nos.kill(os.getpid(), 9)\n"
     )

@@ -6,12 +6,11 @@ import io
 import math
 
 import pytest
-from PIL import Image as Picture
-from PIL import ImageChops
-
 from k3data.vision.pool import RenderPool
 from k3data.vision.svg_lint import Document, examine
 from k3data.vision.types import Element, Failure, Render, RenderSpec
+from PIL import Image as Picture
+from PIL import ImageChops
 
 SPEC = RenderSpec(400, 400)
 FAMILIES = frozenset({"dejavu sans"})
@@ -60,9 +59,11 @@ def test_boxes_are_exact_under_transforms_and_strokes(pool: RenderPool):
 
 
 def test_boxes_hold_the_ink_and_nothing_else(pool: RenderPool):
-    for body in ['<text id="x" x="20" y="60" font-size="30" font-family="DejaVu Sans">Tag</text>',
-                 '<path id="x" d="M20 20C90 0 10 90 80 80Z"/>',
-                 '<polyline id="x" points="10,10 50,80 90,20" fill="none" stroke="black" stroke-width="6"/>']:  # fmt: skip
+    for body in [
+        '<text id="x" x="20" y="60" font-size="30" font-family="DejaVu Sans">Tag</text>',
+        '<path id="x" d="M20 20C90 0 10 90 80 80Z"/>',
+        '<polyline id="x" points="10,10 50,80 90,20" fill="none" stroke="black" stroke-width="6"/>',
+    ]:
         render = draw(pool, body)
         ink = ImageChops.invert(pixels(render).convert("L")).point(lambda level: 255 if level > 30 else 0).getbbox()
         assert ink and close(places(render)["x"].box, ink, within=1.5), body
@@ -88,7 +89,8 @@ def test_definitions_and_hidden_things_have_no_place(pool: RenderPool):
     found = places(
         draw(
             pool,
-            '<defs><rect id="defined" width="9" height="9"/></defs><g display="none"><rect id="gone" width="9" height="9"/></g>'
+            '<defs><rect id="defined" width="9" height="9"/></defs>'
+            '<g display="none"><rect id="gone" width="9" height="9"/></g>'
             '<rect id="unfilled" width="9" height="9" fill="none"/><use id="used" href="#defined" x="50" y="50"/>'
             '<g id="pair"><circle cx="20" cy="20" r="5"/><circle cx="40" cy="20" r="5"/></g>',
         )
@@ -103,7 +105,10 @@ def test_the_root_is_normalised_in_the_text_and_nothing_else_is(pool: RenderPool
         '<svg width="20mm" height="10mm"><rect width="9" height="9"/></svg>': (400, 200),
         '<svg viewBox="0 0 24 24"><rect width="9" height="9"/></svg>': (400, 400),
         '<svg viewBox="0 0 10 40" width="100%"><rect width="9" height="9"/></svg>': (100, 400),
-        '<svg width="99999" height="99999" style="width:1px;fill:red"><rect width="9999" height="9999"/></svg>': (400, 400),
+        '<svg width="99999" height="99999" style="width:1px;fill:red"><rect width="9999" height="9999"/></svg>': (
+            400,
+            400,
+        ),
         '<svg height="30" viewBox="0 0 20 10"><rect width="9" height="9"/></svg>': (400, 200),
     }
     for source, size in cases.items():
@@ -119,13 +124,13 @@ def test_the_root_is_normalised_in_the_text_and_nothing_else_is(pool: RenderPool
 @pytest.mark.parametrize(
     ("reason", "body"),
     [
-        ("filter", '<filter id="f"><feGaussianBlur stdDeviation="3"/></filter><rect width="50" height="50" filter="url(#f)"/>'),
+        ("filter", '<filter id="f"><feFlood/></filter><rect width="50" height="50" filter="url(#f)"/>'),
         ("mix-blend-mode", '<rect width="50" height="50" style="mix-blend-mode:multiply"/>'),
         ("colour notation", '<rect width="50" height="50" fill="hsl(0 100% 50%)"/>'),
         ("css function", '<rect width="50" height="50" style="fill:var(--x,red)"/>'),
         ("style sheet", "<style>:root{--x:red}</style><rect width='50' height='50'/>"),
-        ("foreignObject", '<foreignObject width="90" height="90"><p xmlns="http://www.w3.org/1999/xhtml">Hi</p></foreignObject>'),
-        ("mask", '<mask id="m"><rect width="9" height="9" fill="white"/></mask><rect width="50" height="50" mask="url(#m)"/>'),
+        ("foreignObject", '<foreignObject width="9" height="9"><p xmlns="http://www.w3.org/1999/xhtml"/></foreignObject>'),
+        ("mask", '<mask id="m"><rect width="9" height="9"/></mask><rect width="50" height="50" mask="url(#m)"/>'),
         ("pattern", '<pattern id="p" width="5" height="5" patternUnits="userSpaceOnUse"><path d="M0 0h3"/></pattern>'),
         ("script of the text", '<text y="50">مرحبا</text>'),
         ("font fallback", '<text y="50" font-family="Nowhere, serif">a</text>'),
@@ -143,7 +148,7 @@ def test_what_cairo_would_draw_wrongly_goes_to_the_browser(reason: str, body: st
 
 def test_plain_drawings_stay_with_cairo():
     body = (
-        '<style>.a{fill:#f00;stroke:rgb(1,2,3)}</style><linearGradient id="g"><stop offset="0" stop-color="red"/></linearGradient>'
+        '<style>.a{fill:#f00;stroke:rgb(1,2,3)}</style><linearGradient id="g"><stop stop-color="red"/></linearGradient>'
         '<rect class="a" width="5" height="5"/><circle r="5" fill="url(#g)" opacity=".5"/>'
         '<text font-family="DejaVu Sans, Arial" text-anchor="middle">Füße 3 × 4 → π</text>'
     )
