@@ -121,7 +121,7 @@ def _part(points: np.ndarray, projection: Projection, size: tuple[int, int]) -> 
     """The part in the shaded view, whose box follows from the projection."""
     x1, y1, x2, y2 = (round(side, 2) for side in projection.box(points))
     box = max(0.0, x1), max(0.0, y1), min(float(size[0]), x2), min(float(size[1]), y2)
-    return Element("part", "part", "the part", box, 0, 1.0)
+    return Element("part", "part", "part", box, 0, 1.0)
 
 
 def _sheet_elements(part: dict[str, Any], drawn: list[Element]) -> list[Element]:
