@@ -13,7 +13,11 @@ from collections.abc import Callable, Mapping
 from ..types import Program
 from . import (
     cad_blocks,
+    cad_brackets,
     cad_forms,
+    cad_gears,
+    cad_housings,
+    cad_links,
     cad_plates,
     cad_round,
     svg_charts,
@@ -29,15 +33,22 @@ from . import (
     svg_patterns,
     svg_people,
     svg_places,
+    svg_posters,
     svg_scenes,
     svg_screens,
     svg_stories,
     svg_technical,
     web_apps,
     web_business,
+    web_community,
     web_leisure,
     web_papers,
     web_reading,
+    web_reference,
+    web_service,
+    web_tables,
+    web_tools,
+    web_viewers,
     web_world,
 )
 from .cad import Part
@@ -53,6 +64,7 @@ SVG: Mapping[str, Callable[[random.Random, Palette], Drawing]] = {
     **svg_diagrams.TEMPLATES,
     **svg_dials.TEMPLATES,
     **svg_documents.TEMPLATES,
+    **svg_posters.TEMPLATES,
     **svg_emblems.TEMPLATES,
     **svg_games.TEMPLATES,
     **svg_icons.TEMPLATES,
@@ -70,18 +82,28 @@ SVG: Mapping[str, Callable[[random.Random, Palette], Drawing]] = {
 
 WEB: Mapping[str, Callable[[random.Random, Palette], Page]] = {
     **web_apps.TEMPLATES,
+    **web_tools.TEMPLATES,
+    **web_viewers.TEMPLATES,
     **web_business.TEMPLATES,
+    **web_service.TEMPLATES,
     **web_world.TEMPLATES,
     **web_reading.TEMPLATES,
+    **web_reference.TEMPLATES,
     **web_papers.TEMPLATES,
+    **web_tables.TEMPLATES,
     **web_leisure.TEMPLATES,
+    **web_community.TEMPLATES,
 }
 
 CAD: Mapping[str, Callable[[random.Random], Part]] = {
     **cad_plates.TEMPLATES,
+    **cad_brackets.TEMPLATES,
     **cad_round.TEMPLATES,
+    **cad_gears.TEMPLATES,
     **cad_blocks.TEMPLATES,
+    **cad_housings.TEMPLATES,
     **cad_forms.TEMPLATES,
+    **cad_links.TEMPLATES,
 }
 
 

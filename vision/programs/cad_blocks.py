@@ -1,4 +1,4 @@
-"""CAD templates: boxes, blocks and housings (enclosures, heat sinks, manifolds, rails, clamps, bearing blocks)."""
+"""CAD templates: blocks and bars (heat sinks, manifolds, profiles, slides, stairs, jaws)."""
 
 from __future__ import annotations
 
@@ -6,91 +6,6 @@ import random
 
 from . import words
 from .cad import Part, half, mm
-
-
-def enclosure(rng: random.Random) -> Part:
-    length, width, height = rng.randint(50, 150), rng.randint(40, 110), rng.randint(20, 80)
-    wall, corner = half(rng.uniform(2, 4)), half(rng.uniform(4, 12))
-    post, ports = half(rng.uniform(6, 9)), rng.randint(0, 4)
-    steps = """
-    body = cq.Workplane("XY").box(length, width, height, centered=(True, True, False)).edges("|Z").fillet(corner_radius)
-    result = body.faces(">Z").shell(-wall)
-    posts = (
-        cq.Workplane("XY", origin=(0, 0, wall / 2))
-        .rect(length - 2 * wall - post_diameter, width - 2 * wall - post_diameter, forConstruction=True)
-        .vertices()
-        .circle(post_diameter / 2)
-        .circle(screw_diameter / 2)
-        .extrude(height * 0.7)
-    )
-    result = result.union(posts)
-    """
-    values = {
-        "length": length,
-        "width": width,
-        "height": height,
-        "wall": wall,
-        "corner_radius": max(corner, wall + 1),
-        "post_diameter": post,
-        "screw_diameter": 3.0,
-    }
-    if ports:
-        values |= {"ports": ports, "port_size": half(min(height * 0.4, length / (ports + 1) * 0.6))}
-        steps += """for k in range(ports):
-        x = length * ((k + 1) / (ports + 1) - 0.5)
-        port = cq.Workplane("XZ", origin=(x, 0, height / 2)).%s.extrude(width)
-        result = result.cut(port)
-    """ % rng.choice(("circle(port_size / 2)", "rect(port_size, port_size * 0.7)"))
-    note = f" and {words.plural(ports, 'port')} in its front" if ports else ""
-    return Part(
-        "Open enclosure with screw posts",
-        values,
-        steps,
-        f"An open box of {length} × {width} × {height} mm with walls of {mm(wall)} mm, four screw posts{note}.",
-        {"posts": 4, "ports": ports},
-    )
-
-
-def divided_tray(rng: random.Random) -> Part:
-    columns, rows, cell = rng.randint(1, 5), rng.randint(1, 4), rng.randint(16, 40)
-    depth, wall, floor = rng.randint(10, 50), half(rng.uniform(1.5, 4)), half(rng.uniform(2, 5))
-    columns = columns + 1 if columns == rows == 1 else columns
-    aspect = half(cell * rng.uniform(0.7, 1.7))
-    steps = """
-    length = columns * (cell_x + wall) + wall
-    width = rows * (cell_y + wall) + wall
-    result = (
-        cq.Workplane("XY")
-        .box(length, width, depth + floor, centered=(True, True, False))
-        .faces(">Z").workplane()
-        .rarray(cell_x + wall, cell_y + wall, columns, rows)
-        .rect(cell_x, cell_y)
-        .cutBlind(-depth)
-    )
-    """
-    values = {
-        "columns": columns,
-        "rows": rows,
-        "cell_x": cell,
-        "cell_y": aspect,
-        "depth": depth,
-        "wall": wall,
-        "floor": floor,
-    }
-    handle = rng.random() < 0.4
-    if handle:
-        values["grip_width"] = half(max(14, cell * 0.7))
-        steps += """grip = cq.Workplane("XY").box(12, grip_width, depth * 0.4, centered=(True, True, False)).translate((length / 2 + 5, 0, depth * 0.5))
-    result = result.union(grip)
-    """
-    return Part(
-        "Sorting tray",
-        values,
-        steps,
-        f"A tray with {columns} × {rows} = {columns * rows} compartments of {cell} × {mm(aspect)} mm, {depth} "
-        f"mm deep{', with a grip at one end' if handle else ''}.",
-        {"compartments": columns * rows},
-    )
 
 
 def heat_sink(rng: random.Random) -> Part:
@@ -101,7 +16,11 @@ def heat_sink(rng: random.Random) -> Part:
     width = fins * (fin + gap) - gap
     result = cq.Workplane("XY").box(length, width, base, centered=(True, False, False))
     for k in range(fins):
-        rib = cq.Workplane("XY").box(length, fin, base + height, centered=(True, False, False)).translate((0, k * (fin + gap), 0))
+        rib = (
+            cq.Workplane("XY")
+            .box(length, fin, base + height, centered=(True, False, False))
+            .translate((0, k * (fin + gap), 0))
+        )
         result = result.union(rib)
     """
     values = {"fins": fins, "fin": fin, "gap": gap, "height": height, "base": base, "length": length}
@@ -109,7 +28,11 @@ def heat_sink(rng: random.Random) -> Part:
         values |= {"cuts": rng.randint(1, 4), "cut_width": half(rng.uniform(3, 6))}
         steps += """for k in range(cuts):
         x = length * ((k + 1) / (cuts + 1) - 0.5)
-        channel = cq.Workplane("XY").box(cut_width, width, height, centered=(True, False, False)).translate((x, 0, base))
+        channel = (
+            cq.Workplane("XY")
+            .box(cut_width, width, height, centered=(True, False, False))
+            .translate((x, 0, base))
+        )
         result = result.cut(channel)
     """
     return Part(
@@ -143,10 +66,22 @@ def manifold(rng: random.Random) -> Part:
     }
     if bosses:
         values |= {"boss_diameter": half(min(pitch, width) * 0.8), "boss_height": rng.randint(3, 30)}
-        steps += """bosses = cq.Workplane("XY").workplane(offset=height).pushPoints(rows).circle(boss_diameter / 2).extrude(boss_height)
+        steps += """bosses = (
+        cq.Workplane("XY")
+        .workplane(offset=height)
+        .pushPoints(rows)
+        .circle(boss_diameter / 2)
+        .extrude(boss_height)
+    )
     result = result.union(bosses)
     """
-    steps += """drills = cq.Workplane("XY").workplane(offset=height / 2).pushPoints(rows).circle(port_diameter / 2).extrude(height)
+    steps += """drills = (
+        cq.Workplane("XY")
+        .workplane(offset=height / 2)
+        .pushPoints(rows)
+        .circle(port_diameter / 2)
+        .extrude(height)
+    )
     gallery = cq.Workplane("YZ").center(0, height / 2).circle(gallery_diameter / 2).extrude(length, both=True)
     result = result.cut(drills).cut(gallery)
     """
@@ -198,10 +133,27 @@ def v_block(rng: random.Random) -> Part:
     steps = """
     result = cq.Workplane("XZ").rect(width, height).extrude(length / 2, both=True)
     for sign in (1, -1)[:grooves]:
-        vee = cq.Workplane("XZ").polyline([(-vee_depth, sign * height / 2), (vee_depth, sign * height / 2), (0, sign * (height / 2 - vee_depth))]).close().extrude(length, both=True)
-        relief = cq.Workplane("XZ").center(0, sign * (height / 2 - vee_depth)).rect(relief_width, relief_width).extrude(length, both=True)
+        face = sign * height / 2
+        root = sign * (height / 2 - vee_depth)
+        vee = (
+            cq.Workplane("XZ")
+            .polyline([(-vee_depth, face), (vee_depth, face), (0, root)])
+            .close()
+            .extrude(length, both=True)
+        )
+        relief = (
+            cq.Workplane("XZ")
+            .center(0, root)
+            .rect(relief_width, relief_width)
+            .extrude(length, both=True)
+        )
         result = result.cut(vee).cut(relief)
-    side = cq.Workplane("XZ").pushPoints([(-width / 2, 0), (width / 2, 0)]).rect(2 * side_slot, side_slot).extrude(length, both=True)
+    side = (
+        cq.Workplane("XZ")
+        .pushPoints([(-width / 2, 0), (width / 2, 0)])
+        .rect(2 * side_slot, side_slot)
+        .extrude(length, both=True)
+    )
     result = result.cut(side)
     """
     depth = half(min(depth, height * 0.26 if grooves == 2 else height * 0.42))
@@ -230,10 +182,11 @@ def dovetail_slide(rng: random.Random) -> Part:
     female = rng.random() < 0.5
     holes = rng.randint(0, 4)
     steps = """
+    foot = tail_width / 2
     base = cq.Workplane("YZ").rect(width, height).extrude(length / 2, both=True)
     tail = (
         cq.Workplane("YZ")
-        .polyline([(-tail_width / 2, 0), (tail_width / 2, 0), (tail_width / 2 + flare, tail_height), (-tail_width / 2 - flare, tail_height)])
+        .polyline([(-foot, 0), (foot, 0), (foot + flare, tail_height), (-foot - flare, tail_height)])
         .close()
         .extrude(length / 2, both=True)
     )
@@ -253,7 +206,8 @@ def dovetail_slide(rng: random.Random) -> Part:
     }
     if holes:
         values |= {"holes": holes, "hole_diameter": half(min(6, (width - tail) * 0.16))}
-        steps += """points = [(length * ((k + 1) / (holes + 1) - 0.5), side * (width + tail_width + 2 * flare) / 4) for k in range(holes) for side in (-1, 1)]
+        steps += """row = (width + tail_width + 2 * flare) / 4
+    points = [(length * ((k + 1) / (holes + 1) - 0.5), y) for k in range(holes) for y in (-row, row)]
     result = result.cut(cq.Workplane("XY").pushPoints(points).circle(hole_diameter / 2).extrude(height, both=True))
     """
     note = f", with {words.plural(2 * holes, 'hole')}" if holes else ""
@@ -267,76 +221,6 @@ def dovetail_slide(rng: random.Random) -> Part:
     )
 
 
-def pillow_block(rng: random.Random) -> Part:
-    bore, wall = rng.randint(12, 50), rng.randint(6, 16)
-    thick, base, foot = rng.randint(12, 50), rng.randint(8, 20), rng.randint(14, 40)
-    hole, lift = half(rng.uniform(5, min(11, foot * 0.5))), rng.randint(0, 40)
-    steps = """
-    outer = bore_diameter / 2 + wall
-    centre = base + lift + outer * 0.6
-    result = cq.Workplane("XY").box(2 * (outer + foot), thickness, base, centered=(True, True, False))
-    neck = cq.Workplane("XZ").rect(2 * outer, 2 * centre).extrude(thickness / 2, both=True).intersect(
-        cq.Workplane("XY").box(4 * outer, 2 * thickness, centre, centered=(True, True, False))
-    )
-    head = cq.Workplane("XZ").center(0, centre).circle(outer).extrude(thickness / 2, both=True)
-    bore = cq.Workplane("XZ").center(0, centre).circle(bore_diameter / 2).extrude(thickness, both=True)
-    bolts = cq.Workplane("XY").pushPoints([(-outer - foot / 2, 0), (outer + foot / 2, 0)]).circle(bolt_diameter / 2).extrude(base)
-    result = result.union(neck).union(head)
-    floor = cq.Workplane("XY").box(4 * (outer + foot), 2 * thickness, 4 * outer, centered=(True, True, False))
-    result = result.intersect(floor).cut(bore).cut(bolts)
-    """
-    values = {
-        "bore_diameter": bore,
-        "wall": wall,
-        "thickness": thick,
-        "base": base,
-        "foot": foot,
-        "lift": lift,
-        "bolt_diameter": min(hole, half(thick * 0.6)),
-    }
-    return Part(
-        "Pillow block",
-        values,
-        steps,
-        f"A pillow block with a bearing bore of {bore} mm, {thick} mm thick, on a foot with two bolt holes of "
-        f"{mm(min(hole, half(thick * 0.6)))} mm.",
-        {"bore_mm": bore, "bolt_holes": 2},
-    )
-
-
-def split_clamp(rng: random.Random) -> Part:
-    bore, wall, width = rng.randint(12, 60), half(rng.uniform(4, 14)), rng.randint(10, 50)
-    ear, gap, bolt = rng.randint(12, 34), half(rng.uniform(1.5, 6)), half(rng.uniform(3, 6))
-    bolts = 2 if width > 32 and rng.random() < 0.7 else 1
-    steps = """
-    outer = bore_diameter / 2 + wall
-    ring = cq.Workplane("XY").circle(outer).extrude(width)
-    ears = cq.Workplane("XY").box(outer + ear, ear_thickness * 2 + gap, width, centered=(False, True, False))
-    slit = cq.Workplane("XY").box(outer + ear, gap, width, centered=(False, True, False))
-    heights = [width * (k + 0.5) / bolts for k in range(bolts)]
-    screws = cq.Workplane("XZ").pushPoints([(outer + ear / 2, z) for z in heights]).circle(bolt_diameter / 2).extrude(4 * outer, both=True)
-    result = ring.union(ears).cut(cq.Workplane("XY").circle(bore_diameter / 2).extrude(width)).cut(slit).cut(screws)
-    """
-    values = {
-        "bore_diameter": bore,
-        "wall": wall,
-        "width": width,
-        "ear": ear,
-        "ear_thickness": half(rng.uniform(4, 9)),
-        "gap": gap,
-        "bolts": bolts,
-        "bolt_diameter": bolt,
-    }
-    return Part(
-        "Split clamp",
-        values,
-        steps,
-        f"A split clamp ring for a tube of {bore} mm, {width} mm wide, closed by {words.plural(bolts, 'bolt')} "
-        f"of {mm(bolt)} mm through its ears.",
-        {"bore_mm": bore, "bolts": bolts},
-    )
-
-
 def stairs(rng: random.Random) -> Part:
     steps_count, rise, run, width = rng.randint(3, 9), rng.randint(6, 18), rng.randint(8, 26), rng.randint(20, 90)
     hollow = rng.random() < 0.4
@@ -347,10 +231,15 @@ def stairs(rng: random.Random) -> Part:
     profile.append((steps * run, 0))
     result = cq.Workplane("XZ").polyline(profile).close().extrude(width / 2, both=True)
     """
-    values = {"steps": steps_count, "rise": rise, "run": run, "width": width}
+    values: dict[str, float | int] = {"steps": steps_count, "rise": rise, "run": run, "width": width}
     if hollow:
         values["arch_radius"] = half(min(steps_count * run * 0.35, steps_count * rise * 0.5))
-        steps += """arch = cq.Workplane("XZ").center(steps * run - arch_radius * 1.2, 0).circle(arch_radius).extrude(width, both=True)
+        steps += """arch = (
+        cq.Workplane("XZ")
+        .center(steps * run - arch_radius * 1.2, 0)
+        .circle(arch_radius)
+        .extrude(width, both=True)
+    )
     result = result.cut(arch)
     """
     return Part(
@@ -360,43 +249,6 @@ def stairs(rng: random.Random) -> Part:
         f"A flight of {words.plural(steps_count, 'stair')}, each {rise} mm high and {run} mm deep, {width} mm "
         f"wide{', with an arched opening below' if hollow else ''}.",
         {"stairs": steps_count},
-    )
-
-
-def ribbed_boss(rng: random.Random) -> Part:
-    base, thick, ribs = rng.randint(50, 120), half(rng.uniform(3, 10)), rng.randint(3, 8)
-    boss, height, bore = half(base * rng.uniform(0.25, 0.4)), rng.randint(16, 70), half(rng.uniform(5, base * 0.16))
-    square = rng.random() < 0.5
-    steps = f"""
-    result = cq.Workplane("XY"){".rect(base, base)" if square else ".circle(base / 2)"}.extrude(thickness)
-    result = result.union(cq.Workplane("XY").circle(boss_diameter / 2).extrude(thickness + height))
-    rib = (
-        cq.Workplane("XZ")
-        .polyline([(0, thickness / 2), (base * 0.46, thickness / 2), (base * 0.46, thickness), (boss_diameter / 2, thickness + rib_height), (0, thickness + rib_height)])
-        .close()
-        .extrude(rib_thickness / 2, both=True)
-    )
-    for k in range(ribs):
-        result = result.union(rib.rotate((0, 0, 0), (0, 0, 1), 360 * k / ribs))
-    result = result.cut(cq.Workplane("XY").circle(bore_diameter / 2).extrude(thickness + height))
-    """
-    values = {
-        "base": base,
-        "thickness": thick,
-        "boss_diameter": boss,
-        "height": height,
-        "ribs": ribs,
-        "rib_height": half(height * rng.uniform(0.4, 0.9)),
-        "rib_thickness": half(rng.uniform(2.5, 5)),
-        "bore_diameter": bore,
-    }
-    return Part(
-        "Boss with ribs",
-        values,
-        steps,
-        f"A {'square' if square else 'round'} base of {base} mm with a boss of {mm(boss)} mm diameter, "
-        f"stiffened by {words.plural(ribs, 'rib')} and bored to {mm(bore)} mm.",
-        {"ribs": ribs, "bore_mm": bore},
     )
 
 
@@ -410,8 +262,18 @@ def vise_jaw(rng: random.Random) -> Part:
     for k in range(teeth):
         groove = %s
         result = result.cut(groove)
-    bolts = cq.Workplane("XZ").pushPoints([(-width * 0.3, height / 2), (width * 0.3, height / 2)]).circle(bolt_diameter / 2).extrude(-2 * depth)
-    heads = cq.Workplane("XZ").pushPoints([(-width * 0.3, height / 2), (width * 0.3, height / 2)]).circle(bolt_diameter * 0.9).extrude(-depth * 0.5)
+    bolts = (
+        cq.Workplane("XZ")
+        .pushPoints([(-width * 0.3, height / 2), (width * 0.3, height / 2)])
+        .circle(bolt_diameter / 2)
+        .extrude(-2 * depth)
+    )
+    heads = (
+        cq.Workplane("XZ")
+        .pushPoints([(-width * 0.3, height / 2), (width * 0.3, height / 2)])
+        .circle(bolt_diameter * 0.9)
+        .extrude(-depth * 0.5)
+    )
     result = result.cut(bolts).cut(heads)
     """
     upright = rng.random() < 0.5
@@ -419,7 +281,8 @@ def vise_jaw(rng: random.Random) -> Part:
         'cq.Workplane("XY").polyline([(-width / 2 + k * pitch, 0), (-width / 2 + (k + 1) * pitch, 0), (-width '
         "/ 2 + (k + 0.5) * pitch, bite)]).close().extrude(height)"
         if upright
-        else 'cq.Workplane("YZ").polyline([(0, k * pitch), (0, (k + 1) * pitch), (bite, (k + 0.5) * pitch)]).close().extrude(width, both=True)'
+        else 'cq.Workplane("YZ").polyline([(0, k * pitch), (0, (k + 1) * pitch), (bite, (k + 0.5) * pitch)]).close()'
+        ".extrude(width, both=True)"
     )
     steps = steps % ("width" if upright else "height", groove)
     values = {"width": width, "height": height, "depth": depth, "teeth": teeth, "bite": bite, "bolt_diameter": bolt}
@@ -434,16 +297,11 @@ def vise_jaw(rng: random.Random) -> Part:
 
 
 TEMPLATES = {
-    "enclosure": enclosure,
-    "divided_tray": divided_tray,
     "heat_sink": heat_sink,
     "manifold": manifold,
     "t_slot_bar": t_slot_bar,
     "v_block": v_block,
     "dovetail_slide": dovetail_slide,
-    "pillow_block": pillow_block,
-    "split_clamp": split_clamp,
     "stairs": stairs,
-    "ribbed_boss": ribbed_boss,
     "vise_jaw": vise_jaw,
 }

@@ -1,16 +1,16 @@
-"""Web templates: sites of companies (landing, pricing, product, team, questions, contact)."""
+"""Web templates: sites of companies (landing, pricing, product, team)."""
 
 from __future__ import annotations
 
 import random
 
 from . import words
-from .palette import Palette, mix, on
+from .palette import Palette, mix
 from .web import Page, el
 from .web_parts import avatar, footer, header, look, picture
 
 
-def _nav(rng: random.Random) -> list[str]:
+def nav_links(rng: random.Random) -> list[str]:
     return words.some(
         rng, ["Products", "Pricing", "About", "Blog", "Team", "Work", "Contact", "Docs", "Shop"], rng.randint(3, 5)
     )
@@ -18,13 +18,19 @@ def _nav(rng: random.Random) -> list[str]:
 
 def landing(rng: random.Random, p: Palette) -> Page:
     s, brand, head = look(rng, p), words.brand(rng), words.title(rng)
-    top, top_css = header(rng, p, s, brand, _nav(rng))
+    top, top_css = header(rng, p, s, brand, nav_links(rng))
     end, end_css = footer(rng, p, s, brand)
     side, tall, count = rng.choice(("left", "right", "below", "none")), rng.randint(200, 360), rng.randint(2, 4)
     text = el(
-        "div.pitch", el("h1#headline", head), el("p#pitch", words.paragraph(rng, rng.randint(1, 3))),
-        el("a#call-to-action.button", rng.choice(("Get started", "Try it free", "See how", "Book a visit")), href="#start"),
-    )  # fmt: skip
+        "div.pitch",
+        el("h1#headline", head),
+        el("p#pitch", words.paragraph(rng, rng.randint(1, 3))),
+        el(
+            "a#call-to-action.button",
+            rng.choice(("Get started", "Try it free", "See how", "Book a visit")),
+            href="#start",
+        ),
+    )
     image = el("div.visual", picture(rng, p, 480, tall, f"Illustration for {head}", "hero-picture"))
     parts = {"left": [image, text], "right": [text, image], "below": [text, image], "none": [text]}[side]
     features = [
@@ -60,7 +66,7 @@ def landing(rng: random.Random, p: Palette) -> Page:
 
 def pricing(rng: random.Random, p: Palette) -> Page:
     s, brand, count = look(rng, p), words.brand(rng), rng.randint(2, 4)
-    top, top_css = header(rng, p, s, brand, _nav(rng))
+    top, top_css = header(rng, p, s, brand, nav_links(rng))
     end, end_css = footer(rng, p, s, brand)
     names = words.some(rng, ["Starter", "Basic", "Team", "Studio", "Pro", "Business", "Campus", "Enterprise"], count)
     prices = sorted(rng.sample(range(0, 120, 3), count))
@@ -99,28 +105,50 @@ def pricing(rng: random.Random, p: Palette) -> Page:
         f"A pricing page of {brand} with {words.plural(count, 'plan')}: {words.join(names)}; {names[best]} is "
         f"marked as most popular and costs €{prices[best]} a month."
     )
-    return Page(f"Pricing · {brand}", [top, el("main.wrap", lead, el("div#plans.grid", cards)), end], css, caption,
-                {"plans": count, "popular": names[best], "popular_price_eur": prices[best]})  # fmt: skip
+    return Page(
+        f"Pricing · {brand}",
+        [top, el("main.wrap", lead, el("div#plans.grid", cards)), end],
+        css,
+        caption,
+        {"plans": count, "popular": names[best], "popular_price_eur": prices[best]},
+    )
 
 
 def product(rng: random.Random, p: Palette) -> Page:
     s, brand, name, price = look(rng, p), words.brand(rng), words.good(rng), words.price(rng)
-    top, top_css = header(rng, p, s, brand, _nav(rng))
+    top, top_css = header(rng, p, s, brand, nav_links(rng))
     end, end_css = footer(rng, p, s, brand)
     stars, reviews, thumbs, flip = rng.randint(3, 5), rng.randint(4, 900), rng.randint(0, 4), rng.random() < 0.5
     shots = el(
-        "div#gallery", picture(rng, p, 520, rng.randint(320, 520), name, "main-picture"),
+        "div#gallery",
+        picture(rng, p, 520, rng.randint(320, 520), name, "main-picture"),
         el("div.thumbs.grid", [picture(rng, p, 120, 90, f"View {k + 2}") for k in range(thumbs)]) if thumbs else None,
-    )  # fmt: skip
+    )
     sizes = words.some(rng, ["XS", "S", "M", "L", "XL", "30 cm", "45 cm", "60 cm"], rng.randint(2, 4))
     buy = el(
-        "div#details", el("p.muted", f"Home / {rng.choice(words.NOUNS).capitalize()} / {name}"), el("h1#product-name", name),
-        el("p#rating", "★" * stars + "☆" * (5 - stars), el("small", f" {reviews} reviews")), el("p#price.price", f"€{price:.2f}"),
+        "div#details",
+        el("p.muted", f"Home / {rng.choice(words.NOUNS).capitalize()} / {name}"),
+        el("h1#product-name", name),
+        el("p#rating", "★" * stars + "☆" * (5 - stars), el("small", f" {reviews} reviews")),
+        el("p#price.price", f"€{price:.2f}"),
         el("p", words.paragraph(rng, rng.randint(1, 3))),
-        el("fieldset#sizes", el("legend", "Size"), [el("label", el("input", type="radio", name="size", checked=k == 0), f" {size}") for k, size in enumerate(sizes)]),
-        el("div.row", el("input#quantity", type="number", value=rng.randint(1, 4), aria_label="Quantity"), el("button#add-to-basket.button", "Add to basket")),
-        el("table#facts", [el("tr", el("th", key), el("td", value)) for key, value in words_facts(rng)]) if rng.random() < 0.6 else None,
-    )  # fmt: skip
+        el(
+            "fieldset#sizes",
+            el("legend", "Size"),
+            [
+                el("label", el("input", type="radio", name="size", checked=k == 0), f" {size}")
+                for k, size in enumerate(sizes)
+            ],
+        ),
+        el(
+            "div.row",
+            el("input#quantity", type="number", value=rng.randint(1, 4), aria_label="Quantity"),
+            el("button#add-to-basket.button", "Add to basket"),
+        ),
+        el("table#facts", [el("tr", el("th", key), el("td", value)) for key, value in words_facts(rng)])
+        if rng.random() < 0.6
+        else None,
+    )
     css = (
         s.css
         + top_css
@@ -142,23 +170,31 @@ def product(rng: random.Random, p: Palette) -> Page:
         f"A product page of {brand} for “{name}” at €{price:.2f}, rated {stars} of 5 stars by {reviews} "
         f"reviews, with {words.plural(len(sizes), 'size')}."
     )
-    return Page(f"{name} · {brand}", [top, el("main.wrap", [buy, shots] if flip else [shots, buy]), end], css, caption,
-                {"product": name, "price_eur": price, "stars": stars, "reviews": reviews})  # fmt: skip
+    return Page(
+        f"{name} · {brand}",
+        [top, el("main.wrap", [buy, shots] if flip else [shots, buy]), end],
+        css,
+        caption,
+        {"product": name, "price_eur": price, "stars": stars, "reviews": reviews},
+    )
 
 
 def words_facts(rng: random.Random) -> list[tuple[str, str]]:
     """Rows for a table of a product's properties."""
     options = [
-        ("Weight", f"{rng.randint(2, 90) * 50} g"), ("Height", f"{rng.randint(4, 90)} cm"), ("Made in", rng.choice(words.CITIES)),
-        ("Material", rng.choice(("Oak", "Steel", "Linen", "Wool", "Glass", "Clay", "Cork"))), ("Warranty", f"{rng.randint(1, 10)} years"),
+        ("Weight", f"{rng.randint(2, 90) * 50} g"),
+        ("Height", f"{rng.randint(4, 90)} cm"),
+        ("Made in", rng.choice(words.CITIES)),
+        ("Material", rng.choice(("Oak", "Steel", "Linen", "Wool", "Glass", "Clay", "Cork"))),
+        ("Warranty", f"{rng.randint(1, 10)} years"),
         ("Colour", rng.choice(words.ADJECTIVES).capitalize()),
-    ]  # fmt: skip
+    ]
     return rng.sample(options, rng.randint(2, 5))
 
 
 def team(rng: random.Random, p: Palette) -> Page:
     s, brand, columns = look(rng, p), words.brand(rng), rng.randint(2, 4)
-    top, top_css = header(rng, p, s, brand, _nav(rng))
+    top, top_css = header(rng, p, s, brand, nav_links(rng))
     end, end_css = footer(rng, p, s, brand)
     count, sideways = columns * rng.randint(1, 3), rng.random() < 0.4
     names = [words.person(rng) for _ in range(count)]
@@ -202,165 +238,9 @@ def team(rng: random.Random, p: Palette) -> Page:
     )
 
 
-def questions(rng: random.Random, p: Palette) -> Page:
-    s, brand, count = look(rng, p, narrow=rng.random() < 0.6), words.brand(rng), rng.randint(4, 9)
-    top, top_css = header(rng, p, s, brand, _nav(rng))
-    opened = sorted(rng.sample(range(count), rng.randint(1, 3)))
-    items = []
-    for k in range(count):
-        ask = rng.choice(("How do I {} {}?", "Can I {} {} later?", "Why should we {} {}?", "Who will {} {}?")).format(
-            rng.choice(words.VERBS), rng.choice(words.OBJECTS)
-        )
-        items.append(
-            el(
-                f"details#question-{k + 1}",
-                el("summary", ask),
-                el("p", words.paragraph(rng, rng.randint(1, 3))),
-                open=k in opened,
-            )
-        )
-    css = (
-        s.css
-        + top_css
-        + f"""
-    main {{ padding-top: {rng.randint(20, 70)}px; padding-bottom: 40px; }}
-    details {{ border-bottom: 1px solid {p.line}; padding: {rng.uniform(0.5, 1.1):.2f}rem 0; {rng.choice(("", f"background: {p.panel}; margin-bottom: 10px; padding-left: 1rem; border: 0; border-radius: {s.radius}px;"))} }}
-    summary {{ font-weight: bold; font-size: 1.1rem; }}
-    details p {{ margin: 0.7rem 0 0; }}
-    #search {{ width: {rng.randint(50, 100)}%; padding: 0.7em 1em; font: inherit; border: 1px solid {p.muted};
-      border-radius: {s.radius}px; margin-bottom: 1.2rem; background: {p.paper}; color: {p.ink}; }}
-    """
-    )
-    search = (
-        el("input#search", type="search", placeholder="Search the answers", aria_label="Search")
-        if rng.random() < 0.6
-        else None
-    )
-    caption = (
-        f"A page of {words.plural(count, 'frequent question')} at {brand}, {words.number(len(opened))} of them opened."
-    )
-    return Page(
-        f"Questions · {brand}",
-        [top, el("main.wrap", el("h1", "Frequent questions"), search, items)],
-        css,
-        caption,
-        {"questions": count, "opened": len(opened)},
-    )
-
-
-def contact(rng: random.Random, p: Palette) -> Page:
-    s, brand, city = look(rng, p), words.brand(rng), rng.choice(words.CITIES)
-    top, top_css = header(rng, p, s, brand, _nav(rng))
-    end, end_css = footer(rng, p, s, brand)
-    fields = [
-        ("Name", "text"),
-        ("Email", "email"),
-        *words_sample(rng, [("Phone", "tel"), ("Company", "text"), ("Date", "text"), ("Order number", "text")]),
-    ]
-    rows = [
-        el("label", label, el(f"input#{label.lower().replace(' ', '-')}", type=kind, placeholder=label))
-        for label, kind in fields
-    ]
-    form = el(
-        "form#contact-form.card", el("h2", "Write to us"), rows,
-        el("label", "Message", el("textarea#message", rows=rng.randint(4, 8), placeholder="How can we help?")),
-        el("label.check", el("input#copy", type="checkbox", checked=rng.random() < 0.5), " Send me a copy"), el("button#send.button", "Send message"),
-    )  # fmt: skip
-    place = el(
-        "aside#address", el("h2", f"Visit us in {city}"), el("p", f"{rng.randint(1, 240)} {words.word(rng)} Street, {city}"),
-        el("p", f"+{rng.randint(10, 99)} {rng.randint(100, 999)} {rng.randint(1000, 9999)}"),
-        el("table", [el("tr", el("th", day), el("td", f"{rng.randint(7, 10)}:00 to {rng.randint(15, 20)}:00")) for day in words.DAYS[: rng.randint(3, 7)]]),
-        picture(rng, p, 400, rng.randint(140, 260), f"Our house in {city}", "house-picture"),
-    )  # fmt: skip
-    css = (
-        s.css
-        + top_css
-        + end_css
-        + f"""
-    main {{ display: grid; grid-template-columns: {rng.choice(("1fr 1fr", "3fr 2fr", "2fr 1fr"))};
-      gap: {s.gap * 2}px; padding-top: {rng.randint(20, 50)}px; }}
-    label {{ display: block; margin-bottom: 0.9rem; font-weight: bold; }}
-    .check {{ font-weight: normal; }}
-    input:not([type=checkbox]), textarea {{ display: block; width: 100%; padding: 0.55em 0.8em;
-      margin-top: 0.25em; font: inherit; border: 1px solid {p.muted}; border-radius: {min(s.radius, 10)}px;
-      background: {p.paper}; color: {p.ink}; }}
-    th {{ text-align: left; padding-right: 2rem; }}
-    """
-    )
-    caption = (
-        f"A contact page of {brand} in {city} with a form of {words.plural(len(fields), 'text field')}, a "
-        "message box and a button to send it."
-    )
-    return Page(
-        f"Contact · {brand}",
-        [top, el("main.wrap", [form, place] if rng.random() < 0.5 else [place, form]), end],
-        css,
-        caption,
-        {"fields": len(fields), "city": city},
-    )
-
-
-def words_sample(rng: random.Random, options: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """A few of the options, in random order."""
-    return rng.sample(options, rng.randint(0, len(options)))
-
-
-def comparison(rng: random.Random, p: Palette) -> Page:
-    s, brand, columns, rows = look(rng, p), words.brand(rng), rng.randint(3, 5), rng.randint(6, 12)
-    names = [words.word(rng) for _ in range(columns)]
-    top, top_css = header(rng, p, s, brand, _nav(rng))
-    ticks = [0] * columns
-    lines = []
-    for k in range(rows):
-        cells = []
-        for j in range(columns):
-            value = rng.choice(("✓", "✓", "–", f"{rng.randint(2, 90)} GB"))
-            ticks[j] += value == "✓"
-            cells.append(el("td.yes" if value == "✓" else "td", value))
-        lines.append(el(f"tr#row-{k + 1}", el("th", words.action(rng)), cells))
-    table = el(
-        "table#comparison",
-        el("thead", el("tr", el("th", "Feature"), [el("th", name) for name in names])),
-        el("tbody", lines),
-    )
-    zebra = (
-        f"tbody tr:nth-child({rng.choice(('odd', 'even'))}) {{ background: {p.panel}; }}" if rng.random() < 0.6 else ""
-    )
-    css = (
-        s.css
-        + top_css
-        + f"""
-    main {{ padding-top: {rng.randint(20, 60)}px; padding-bottom: 40px; }}
-    table {{ width: {rng.randint(80, 100)}%; border-collapse: collapse; }}
-    th, td {{ padding: {rng.uniform(0.4, 0.95):.2f}em 0.9em; border-bottom: 1px solid {p.line}; text-align: center; }}
-    th:first-child {{ text-align: left; width: {rng.randint(30, 48)}%; }}
-    thead th {{
-      {rng.choice((f"background: {s.accent}; color: {on(s.accent)};", f"border-bottom: 3px solid {s.accent};"))} }}
-    .yes {{ color: {mix(s.second, p.ink, 0.3)}; font-weight: bold; }}
-    {zebra}
-    """
-    )
-    lead = [el("h1", f"Compare {words.join(names[:2])}"), el("p", words.sentence(rng))][: rng.randint(1, 2)]
-    best = ticks.index(max(ticks))
-    caption = (
-        f"A comparison table of {words.join(names)} over {rows} features; {names[best]} has "
-        f"{words.plural(ticks[best], 'tick')}, no other has more."
-    )
-    return Page(
-        f"Compare · {brand}",
-        [top, el("main.wrap", lead, table)],
-        css,
-        caption,
-        {"columns": columns, "rows": rows, "ticks_of_best": ticks[best]},
-    )
-
-
 TEMPLATES = {
     "landing": landing,
     "pricing": pricing,
     "product": product,
     "team": team,
-    "questions": questions,
-    "contact": contact,
-    "comparison": comparison,
 }

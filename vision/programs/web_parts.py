@@ -11,9 +11,13 @@ from .svg import Svg, ring, smooth, star
 from .web import Drawn, Node, el
 
 FONTS = (
-    "'DejaVu Sans', sans-serif", "'Noto Sans', sans-serif", "'Noto Serif', serif", "'DejaVu Serif', serif",
-    "'Noto Sans Display', sans-serif", "'DejaVu Sans Condensed', sans-serif",
-)  # fmt: skip
+    "'DejaVu Sans', sans-serif",
+    "'Noto Sans', sans-serif",
+    "'Noto Serif', serif",
+    "'DejaVu Serif', serif",
+    "'Noto Sans Display', sans-serif",
+    "'DejaVu Sans Condensed', sans-serif",
+)
 
 
 @dataclass(frozen=True)

@@ -66,10 +66,15 @@ def world_shop(rng: random.Random, p: Palette) -> Page:
     sign = rng.choice(("€", "$", "£"))
     prices = [rng.randint(5, 300) for _ in range(count)]
     goods = [
-        el(f"article#item-{k + 1}.card", picture(rng, p, 260, rng.randint(110, 200), one.nouns[k % len(one.nouns)]), el("h3", one.nouns[k % len(one.nouns)]), el("p", rng.choice(one.sentences)) if rng.random() < 0.6 else None,
-           el("div.row", el("b", f"{sign}{price}"), el(f"a#buy-{k + 1}.button", one.buy, href="#")))
+        el(
+            f"article#item-{k + 1}.card",
+            picture(rng, p, 260, rng.randint(110, 200), one.nouns[k % len(one.nouns)]),
+            el("h3", one.nouns[k % len(one.nouns)]),
+            el("p", rng.choice(one.sentences)) if rng.random() < 0.6 else None,
+            el("div.row", el("b", f"{sign}{price}"), el(f"a#buy-{k + 1}.button", one.buy, href="#")),
+        )
         for k, price in enumerate(prices)
-    ]  # fmt: skip
+    ]
     top = el(
         "header#top",
         el("b", rng.choice(one.nouns)),
