@@ -113,11 +113,23 @@ def test_an_endless_source_costs_its_child_only(pool: RenderPool):
 @pytest.mark.parametrize(
     "line",
     [
-        "import os", "from os import path", "from cadquery import exporters", "open('x')", "eval('1')",
-        "getattr(cq, 'x')", "cq.occ_impl", "cq.exporters", "().__class__", "class A: pass", "x = __builtins__", "from cadquery import *",
-        "cq.Workplane().val().wrapped", "from . import x", "globals()",
+        "import os",
+        "from os import path",
+        "from cadquery import exporters",
+        "open('x')",
+        "eval('1')",
+        "getattr(cq, 'x')",
+        "cq.occ_impl",
+        "cq.exporters",
+        "().__class__",
+        "class A: pass",
+        "x = __builtins__",
+        "from cadquery import *",
+        "cq.Workplane().val().wrapped",
+        "from . import x",
+        "globals()",
     ],
-)  # fmt: skip
+)
 def test_what_a_part_has_no_use_for_is_refused_before_it_runs(line: str):
     failure = cad_lint.check(f"import cadquery as cq\n{line}\nresult = cq.Workplane().box(1, 1, 1)\n")
     assert failure and failure.kind == "forbidden" and failure.detail.startswith("line 2: ")
