@@ -13,10 +13,12 @@ import inspect
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version as package_version
+from itertools import chain
 from typing import Any
 
 from datatrove.data import Document
 from datatrove.pipeline.base import PipelineStep
+from datatrove.utils._import_utils import check_required_dependencies
 from pydantic import PrivateAttr, ValidationError
 
 from .errors import UserError
@@ -55,6 +57,11 @@ def adapt(name: str, found: type, parameters: dict[str, Any], role: str) -> Sour
 
 
 def _check(name: str, found: type, parameters: dict[str, Any], ours: set[str], own: dict[str, Any]) -> None:
+    needed = chain.from_iterable(getattr(one, "_requires_dependencies", []) for one in found.__mro__)
+    try:
+        check_required_dependencies(name, list(needed))
+    except ImportError as error:
+        raise UserError(str(error)) from None
     known = [one for one in inspect.signature(found).parameters if one not in ours]
     for key in parameters:
         if key in ours:

@@ -158,7 +158,7 @@ def make(recipe: Recipe, job: Job, output: str, limit: int | None = None) -> Pla
         units = _spread(units, limit)
         used = {uri for unit in units for uri in unit.inputs}
         inputs = {uri: one for uri, one in inputs.items() if uri in used}
-    return Plan(1, tuple(units), inputs, {**semantics, "limit": limit}, environment)
+    return Plan(1, tuple(units), inputs, recipe.redact({**semantics, "limit": limit}), environment)
 
 
 def semantics_of(recipe: Recipe, job: Job) -> dict[str, Any]:

@@ -139,6 +139,7 @@ class Recipe:
     Attributes:
         text: the YAML as written (with `--set` applied), environment unresolved: what is stored with the data.
         base: the folder that relative paths in it refer to.
+        secrets: the values that came from the environment; none of them may reach an output.
     """
 
     name: str
@@ -152,10 +153,23 @@ class Recipe:
     licences: Licences
     text: str
     base: Path
+    secrets: frozenset[str]
 
     @property
     def digest(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def redact(self, values: Any) -> Any:
+        """JSON values or text without what came from the environment."""
+        if isinstance(values, dict):
+            return {key: self.redact(value) for key, value in values.items()}
+        if isinstance(values, list):
+            return [self.redact(value) for value in values]
+        if isinstance(values, str):
+            for secret in self.secrets:
+                digest = hashlib.sha256(secret.encode()).hexdigest()[:8]
+                values = values.replace(secret, f"<environment:{digest}>")
+        return values
 
     def job(self, name: str) -> Job:
         return next(job for job in self.jobs if job.name == name)
@@ -189,7 +203,9 @@ def parse(text: str, file: str, base: Path, overrides: tuple[str, ...] = ()) -> 
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
-        raise UserError(f"{file}:{mark.line + 1 if mark else 1}: {problem}") from None
+        line = mark.line + 1 if mark else 1
+        hint = ' (quote "${…}" inside { })' if "${" in (text.splitlines() or [""])[line - 1] else ""
+        raise UserError(f"{file}:{line}: {problem}{hint}") from None
     tree = _plain(node, (), lines, file) if node else None
     if not isinstance(tree, dict):
         raise UserError(f"{file}:1: a recipe is a mapping with name, seed and jobs")
@@ -198,7 +214,8 @@ def parse(text: str, file: str, base: Path, overrides: tuple[str, ...] = ()) -> 
     if overrides:
         text = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True)
     place = _Place(file, lines)
-    resolved = _environment(tree, (), place)
+    secrets: set[str] = set()
+    resolved = _environment(tree, (), place, secrets)
     try:
         spec = _Recipe.model_validate(resolved)
     except ValidationError as error:
@@ -209,7 +226,7 @@ def parse(text: str, file: str, base: Path, overrides: tuple[str, ...] = ()) -> 
             raise place.at(("jobs", index, "name"), f"a second job is called {name!r}")
     jobs = tuple(_job(job, index, place) for index, job in enumerate(spec.jobs))
     settings = {field: getattr(spec, field) for field in _Recipe.model_fields if field != "jobs"}
-    return Recipe(**settings, jobs=jobs, text=text, base=base)
+    return Recipe(**settings, jobs=jobs, text=text, base=base, secrets=frozenset(secrets))
 
 
 class _Place:
@@ -283,7 +300,7 @@ def _step(one: dict[str, Any], role: type[Built], path: Path_, place: _Place) ->
         raise place.at((*path, name), str(error)) from None
     if not isinstance(parameters, dict):
         raise place.at((*path, name), f"the parameters of {name} are a mapping, not {parameters!r}")
-    if issubclass(found, role):
+    if isinstance(found, type) and issubclass(found, role):
         try:
             return Step(str(name), found(**parameters))
         except ValidationError as error:
@@ -319,11 +336,15 @@ def _plain(node: yaml.Node, path: Path_, lines: dict[Path_, int], file: str) -> 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
-def _environment(value: Any, path: Path_, place: _Place) -> Any:
+_SHORTEST_SECRET = 6
+"""Shorter values (a count, a name) are no secrets, and could not be told from ordinary text."""
+
+
+def _environment(value: Any, path: Path_, place: _Place, secrets: set[str]) -> Any:
     if isinstance(value, dict):
-        return {key: _environment(one, (*path, key), place) for key, one in value.items()}
+        return {key: _environment(one, (*path, key), place, secrets) for key, one in value.items()}
     if isinstance(value, list):
-        return [_environment(one, (*path, index), place) for index, one in enumerate(value)]
+        return [_environment(one, (*path, index), place, secrets) for index, one in enumerate(value)]
     if not isinstance(value, str) or "${" not in value:
         return value
 
@@ -331,6 +352,8 @@ def _environment(value: Any, path: Path_, place: _Place) -> Any:
         name, default = match[1], match[2]
         if name not in os.environ and default is None:
             raise place.at(path, f"the environment has no {name}; set it, or write ${{{name}:-default}}")
+        if len(os.environ.get(name, "")) >= _SHORTEST_SECRET:
+            secrets.add(os.environ[name])
         return os.environ.get(name, default or "")
 
     filled = _VARIABLE.sub(fill, value)

@@ -267,6 +267,7 @@ class Supervisor:
     def _died(self, worker: _Worker) -> None:
         task = worker.task
         last = Flight.read(worker.flight)
+        worker.flight.unlink(missing_ok=True)  # the next worker of this rank starts with a clean one
         self._land(worker)
         self._await_exit(worker)
         self._end(worker)
@@ -339,8 +340,6 @@ class Supervisor:
         worker.line.close()
         _kill(worker.process)
         worker.process.wait()
-        if worker.ended:
-            worker.flight.unlink(missing_ok=True)
 
 
 def _kill(process: subprocess.Popen) -> None:

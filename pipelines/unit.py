@@ -297,7 +297,7 @@ class UnitRun:
                 "outcome": why.outcome,
                 "stage": stage,
                 "code": why.code,
-                "detail": why.detail[:2000],
+                "detail": self.recipe.redact(why.detail[:2000]),
                 "source": meta["source"]["uri"] if record else key,
                 "kind": meta.get("kind"),
             }
@@ -317,7 +317,8 @@ class UnitRun:
             pq.write_table(pa.Table.from_pylist(rejects, schema=REJECTS), path, compression="zstd")
             rejects_file = self._put_named(path, f"rejects/{self.unit.id}")
         if self.tracebacks:
-            self.store.put_bytes(f"logs/{self.unit.id}.log", "\n".join(self.tracebacks).encode())
+            log = self.recipe.redact("\n".join(self.tracebacks))
+            self.store.put_bytes(f"logs/{self.unit.id}.log", log.encode())
         fates = Counter(row["outcome"] for row in rejects if row["item"] is not None)
         fates["published"] = len(self.published)
         record = UnitRecord(

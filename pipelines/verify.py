@@ -67,7 +67,7 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         return {
             "ok": not self.problems,
-            "jobs": [asdict(job) for job in self.jobs],
+            "jobs": [{**vars(job), "outcomes": dict(job.outcomes)} for job in self.jobs],
             "problems": [asdict(one) for one in self.problems],
         }
 
