@@ -105,7 +105,7 @@ def front_matter(dataset: Dataset, name: str) -> dict[str, Any]:
     kinds = [kind for (kind,) in dataset.sql("select distinct kind from samples order by kind").fetchall()]
     return {
         "pretty_name": name,
-        "license": licences[0] if len(licences) == 1 else licences,
+        "license": licences[0] if len(licences) == 1 else licences or "other",
         "size_categories": [next((label for limit, label in _SIZES if total < limit), "n>1B")],
         "task_categories": _task_categories(dataset),
         "tags": ["webdataset", "k3data", *kinds],

@@ -40,9 +40,11 @@ def write_gallery(
         kind: only this kind.
 
     Raises:
-        UserError: there is no sample of that kind.
+        UserError: there is no sample, or none of that kind.
     """
     numbers = _choose(dataset, limit, kind, seed)
+    if not len(dataset):
+        raise UserError(f"{dataset.store.url} has no samples to show")
     if not numbers:
         kinds = dataset.sql("select distinct kind from samples order by kind").fetchall()
         raise UserError(f"no samples of kind {kind!r}; there are: {', '.join(name for (name,) in kinds)}")

@@ -93,6 +93,12 @@ def test_text_from_the_data_stays_text(tmp_path):
     assert "<img src=x" not in body and "&lt;img src=x onerror=alert(1)&gt; \\| \\[a\\](javascript" in body
 
 
+def test_an_empty_data_set_has_a_card_too(tmp_path):
+    _, files = make(tmp_path, [])
+    front, body = split(files["README.md"])
+    assert front["dataset_info"]["splits"] == [] and "0 samples of 0 kinds" in body
+
+
 def test_pieces_of_markdown():
     assert table(["a", "b"], [["x|y", 1234]]) == "| a | b |\n| --- | ---: |\n| x\\|y | 1,234 |"
     assert fence("a `` b") == "```\na `` b\n```"

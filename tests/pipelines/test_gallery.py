@@ -210,6 +210,12 @@ def test_an_unknown_kind_is_refused_with_those_there_are(out, tmp_path):
     assert write_gallery(k3data.open(str(out)), tmp_path / "x.html", kind="cad") == 15
 
 
+def test_an_empty_data_set_is_said_to_be_empty(tmp_path):
+    publish(tmp_path, [])
+    with pytest.raises(UserError, match="has no samples to show"):
+        write_gallery(k3data.open(str(tmp_path)), tmp_path / "x.html")
+
+
 def test_the_template_is_cut_once():
     page = gallery.render("{{data}}", [], 0)
     assert "<h1>{{data}}</h1>" in page

@@ -190,6 +190,15 @@ def test_damaged_description_is_named(own):
         Dataset.open(str(folder))
 
 
+def test_a_data_set_without_samples_is_empty_and_no_error(tmp_path):
+    publish(tmp_path, [])
+    dataset = k3data.open(str(tmp_path))
+    assert len(dataset) == 0 and list(dataset) == [] and list(dataset.iter_raw()) == []
+    with pytest.raises(KeyError):
+        dataset["x"]
+    assert dataset.sql("select count(*) from samples").fetchall() == [(0,)]
+
+
 def test_a_place_without_a_complete_data_set_is_said_in_one_line(root, own, tmp_path_factory):
     folder, _ = own
     (folder / "dataset.json").write_text('{"complete": false}')
