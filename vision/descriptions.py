@@ -47,7 +47,7 @@ def unambiguous(layout: Sequence[Element]) -> list[tuple[str, Element]]:
 
 def describe(one: Element) -> str:
     """What a person would call the element, or "" if nothing short says it."""
-    text = " ".join(one.text.split())
+    text = " ".join(one.text.split()).removeprefix("the ")
     if len(text) > _WORDS or '"' in text:
         return ""
     if _quotes(one):
@@ -58,8 +58,8 @@ def describe(one: Element) -> str:
 
 
 def _quotes(one: Element) -> bool:
-    """Whether the element's text is words it shows, not a description of it ("red circle")."""
-    return bool(one.text) and not one.text.endswith(one.role)
+    """Whether the element's text is words it shows, not a description of it ("red circle", "hole of 4 mm")."""
+    return bool(one.text) and not one.text.endswith(one.role) and not one.text.startswith(f"{one.role} ")
 
 
 def _echoed(one: Element, layout: Sequence[Element]) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-import shutil
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from PIL import Image
+
+from ..chromium import require_chromium
 
 Draw = Callable[[str], Image.Image]
 
@@ -19,10 +20,10 @@ class WebThumbnails:
     def __enter__(self) -> Draw:
         from playwright.sync_api import sync_playwright
 
-        binary = shutil.which("chromium-headless-shell") or shutil.which("chromium")
         self._playwright = sync_playwright().start()
         self._browser = self._playwright.chromium.launch(
-            executable_path=binary, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+            executable_path=require_chromium(),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
         )
         self._pages = 0
         self._context: Any = None
@@ -42,10 +43,10 @@ class WebThumbnails:
                 java_script_enabled=False,
                 offline=True,
             )
-            self._page = self._context.new_page()
+            self.page = self._context.new_page()
         self._pages += 1
-        self._page.set_content(text, wait_until="load")
-        return Image.open(io.BytesIO(self._page.screenshot(type="png")))
+        self.page.set_content(text, wait_until="load")
+        return Image.open(io.BytesIO(self.page.screenshot(type="png")))
 
 
 class CadThumbnails:

@@ -67,13 +67,14 @@ def contour_map(rng: random.Random, p: Palette) -> Drawing:
     river = [(w * k / 6, h * rng.uniform(0.3, 0.7)) for k in range(7)]
     svg.path(smooth(river), id="river", stroke="#5fa8d3", stroke_width=rng.choice((8, 14)), stroke_linecap="round")
     highest, labels = (0, ""), []
+    names = words.some(rng, words.NOUNS, hills)
     for k in range(hills):
         cx, cy, r = (
             w * (k + rng.uniform(0.3, 0.7)) / hills,
             h * rng.uniform(0.25, 0.75),
             min(w / hills * 0.55, h * 0.4) * rng.uniform(0.7, 1.1),
         )
-        wobble, top, name = [rng.uniform(0.72, 1.2) for _ in range(9)], rng.randint(300, 2900), words.word(rng)
+        wobble, top, name = [rng.uniform(0.72, 1.2) for _ in range(9)], rng.randint(300, 2900), names[k].capitalize()
         highest = max(highest, (top, name))
         with svg.group(id=f"hill-{slug(name)}", stroke="#8d6e4a", stroke_width=1.5):
             for level in range(levels):

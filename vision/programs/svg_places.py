@@ -119,7 +119,9 @@ def fish_tank(rng: random.Random, p: Palette) -> Drawing:
         0,
         w,
         h,
-        svg.linear("water", *rng.choice((("#a8e0ff", "#1b6ca8"), ("#bff0e4", "#0f766e"), ("#c7d2fe", "#312e81")))),
+        svg.linear(
+            "water-colours", *rng.choice((("#a8e0ff", "#1b6ca8"), ("#bff0e4", "#0f766e"), ("#c7d2fe", "#312e81")))
+        ),
         id="water",
     )
     sand = [(w * k / 6, h * rng.uniform(0.84, 0.92)) for k in range(7)]

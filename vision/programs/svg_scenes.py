@@ -108,7 +108,9 @@ def night_sky(rng: random.Random, p: Palette) -> Drawing:
         0,
         w,
         h,
-        svg.linear("night", *rng.choice((("#050816", "#1d2b53"), ("#0b0620", "#3b1f5b"), ("#02111b", "#0b4f6c")))),
+        svg.linear(
+            "night-colours", *rng.choice((("#050816", "#1d2b53"), ("#0b0620", "#3b1f5b"), ("#02111b", "#0b4f6c")))
+        ),
         id="night",
     )
     with svg.group(id="faint-stars", fill="#ffffff"):
