@@ -17,6 +17,7 @@ from cairocffi import cairo as _c
 from cairosvg.helpers import paint
 from cairosvg.parser import Tree
 from cairosvg.surface import PNGSurface
+from cairosvg.url import safe_fetch
 from PIL import Image
 
 from . import colours
@@ -32,10 +33,10 @@ _Box = tuple[float, float, float, float]
 
 def draw(text: str, width: int, height: int, background: str) -> tuple[Image.Image, list[Element]]:
     """The picture and its elements in drawing order, groups with an id after their members."""
-    surface = _RecordingSurface(
-        Tree(bytestring=text.encode(), unsafe=False), io.BytesIO(), 96, output_width=width, output_height=height,
-        background_color=background,
-    )  # fmt: skip
+    # With an address (of nothing) cairosvg remembers what `use` has found; without one it searches the tree each time.
+    tree = Tree(bytestring=text.encode(), url="http://drawing.invalid/", url_fetcher=safe_fetch, unsafe=False)
+    size = {"output_width": width, "output_height": height}
+    surface = _RecordingSurface(tree, io.BytesIO(), 96, background_color=background, **size)
     surface.cairo.flush()
     stride = surface.cairo.get_stride()
     picture = Image.frombuffer("RGB", (width, height), bytes(surface.cairo.get_data()), "raw", "BGRX", stride, 1)

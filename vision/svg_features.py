@@ -29,12 +29,13 @@ _SAFE_TAGS = {
     "marker", "image",
 }  # fmt: skip
 _UNSAFE_PROPERTIES = {
-    "filter", "mask", "mix-blend-mode", "isolation", "backdrop-filter", "paint-order", "vector-effect", "clip-rule",
+    "filter", "mask", "mix-blend-mode", "isolation", "backdrop-filter", "paint-order", "vector-effect",
     "writing-mode", "text-decoration", "textLength", "font-variant", "font-stretch", "baseline-shift", "word-spacing",
     "dominant-baseline", "alignment-baseline", "unicode-bidi", "direction", "transform-origin", "transform-box", "clip",
     "mask-image", "clip-path-units", "rotate", "fr", "lengthAdjust", "shape-rendering", "systemLanguage",
     "requiredFeatures", "font", "animation", "zoom", "text-shadow", "box-shadow", "content", "font-feature-settings",
 }  # fmt: skip
+_DEFAULTS = {"none", "normal", "auto", "inherit", "baseline", "ltr", "lr", "lr-tb", "horizontal-tb"}
 _COLOURS = {"fill", "stroke", "stop-color", "color", "flood-color", "lighting-color"}
 _NUMBERS = {"opacity", "fill-opacity", "stroke-opacity", "stop-opacity", "stroke-miterlimit"}
 _GENERIC = {"serif", "sans-serif", "monospace"}
@@ -51,6 +52,7 @@ _PLAIN_TEXT = re.compile(
 _URL = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^)'\"]*))\s*\)", re.IGNORECASE)
 _IMPORT = re.compile(r"@import\s+(?:url\()?\s*[\"']?([^\"')\s;]+)", re.IGNORECASE)
 _DECLARATION = re.compile(r"([\w-]+)\s*:\s*([^;{}]+)")
+_CURVE = re.compile(r"[cCsSqQtTaA]")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _SELECTOR_EXTRAS = re.compile(r"[@\\]|--|:\s*(root|hover|not|nth|first|last|before|after|is|where|has)\b")
 
@@ -62,8 +64,7 @@ def references(node: XmlElement) -> Iterator[str]:
         texts.append(_css(node))
     for text in texts:
         plain = _unescape(text)
-        for match in _URL.finditer(plain):
-            yield (match[1] or match[2] or match[3] or "").strip()
+        yield from _targets(plain)
         for match in _IMPORT.finditer(plain):
             yield match[1]
 
@@ -92,6 +93,7 @@ def embedded_fault(node: XmlElement, name: str) -> Failure | None:
 def browser_reasons(root: XmlElement, families: frozenset[str]) -> tuple[str, ...]:
     """Why cairo would not draw this truly, sorted; empty if it would."""
     found: set[str] = set()
+    stretched = _stretched_paints(root)
     for node in root.iter():
         name = _name(node)
         if name and name not in _SAFE_TAGS and node.tag.startswith("{http://www.w3.org/2000/svg}"):
@@ -105,7 +107,36 @@ def browser_reasons(root: XmlElement, families: frozenset[str]) -> tuple[str, ..
             for block in re.findall(r"\{([^}]*)\}", css):
                 found.update(_declared(block, families))
         found.update(_element(node, name, families))
+        if stretched and _takes(node, name, stretched):
+            found.add("gradient on a curve")
     return tuple(sorted(found))
+
+
+def _stretched_paints(root: XmlElement) -> frozenset[str]:
+    """Ids of gradients that are stretched to the box of what they fill; cairosvg takes too large a box for curves."""
+    nodes = {node.get("id"): node for node in root.iter() if _name(node) in ("linearGradient", "radialGradient")}
+
+    def units(node: XmlElement, depth: int = 0) -> str:
+        own = node.get("gradientUnits")
+        parent = nodes.get((node.get("href") or node.get(_XLINK_HREF) or "")[1:])
+        return own or (units(parent, depth + 1) if parent is not None and depth < 20 else "objectBoundingBox")
+
+    return frozenset(name for name, node in nodes.items() if name and units(node) == "objectBoundingBox")
+
+
+def _takes(node: XmlElement, name: str, stretched: frozenset[str]) -> bool:
+    """Whether a curve, or something that may hold one, is painted with one of these."""
+    if name in ("rect", "circle", "ellipse", "polygon", "polyline", "line"):
+        return False
+    if name == "path" and not _CURVE.search(node.get("d", "")):
+        return False
+    texts = [_css(node)] if name == "style" else [node.get("fill", ""), node.get("stroke", ""), node.get("style", "")]
+    return any(target.lstrip("#") in stretched for text in texts for target in _targets(text))
+
+
+def _targets(text: str) -> Iterator[str]:
+    for match in _URL.finditer(text):
+        yield (match[1] or match[2] or match[3] or "").strip()
 
 
 def _element(node: XmlElement, name: str, families: frozenset[str]) -> Iterator[str]:
@@ -125,6 +156,8 @@ def _element(node: XmlElement, name: str, families: frozenset[str]) -> Iterator[
             yield "clip path in box units"
         if len(node) > 1 or any(child.get("clip-path") for child in node.iter()):
             yield "compound clip path"
+        if any("evenodd" in child.get("clip-rule", "") + child.get("style", "") for child in node.iter()):
+            yield "clip-rule"
     elif name == "marker" and node.get("orient") == "auto-start-reverse":
         yield "marker orientation"
 
@@ -149,15 +182,7 @@ def _declared(block: str, families: frozenset[str], inline: bool = False) -> Ite
 
 def _property(name: str, value: str, families: frozenset[str]) -> Iterator[str]:
     lowered = value.strip().lower()
-    if name in _UNSAFE_PROPERTIES and lowered not in (
-        "none",
-        "normal",
-        "auto",
-        "inherit",
-        "nonzero",
-        "baseline",
-        "ltr",
-    ):
+    if name in _UNSAFE_PROPERTIES and lowered not in _DEFAULTS:
         yield name
     elif name in _COLOURS and not _plain_colour(lowered):
         yield "colour notation"
