@@ -13,7 +13,7 @@ from .types import Element
 _WORDS = 60
 """Longest text that a description quotes."""
 
-_BARE = frozenset(["table", "image", "navigation", "header", "footer", "sidebar", "form", "textbox", "slider", "main"])
+_BARE = frozenset(["table", "image", "navigation", "header", "footer", "sidebar", "form", "textbox", "slider"])
 """Roles that name an element by themselves when it is the only one."""
 
 _GAP = 12.0

@@ -145,7 +145,8 @@ def grip_knob(rng: random.Random) -> Part:
         rng.randint(4, 40),
     )
     steps = """
-    body = cq.Workplane("XY").circle(outer_diameter / 2).extrude(height).faces(">Z").edges().chamfer(edge)
+    body = cq.Workplane("XY").circle(outer_diameter / 2).extrude(height)
+    cap = cq.Workplane("XY").circle(cap_diameter / 2).extrude(height + cap_height)
     notches = (
         cq.Workplane("XY")
         .polarArray(outer_diameter / 2 + notch_radius * 0.35, 0, 360, lobes)
@@ -159,12 +160,13 @@ def grip_knob(rng: random.Random) -> Part:
         .circle(bore_diameter / 2)
         .extrude(stem_height + height * 0.5)
     )
-    result = body.cut(notches).union(stem).cut(bore)
+    result = body.cut(notches).union(cap).union(stem).cut(bore)
     """
     values = {
         "outer_diameter": outer,
         "height": height,
-        "edge": half(max(1, height * rng.uniform(0.05, 0.25))),
+        "cap_diameter": half((outer - 2 * notch) * rng.uniform(0.5, 0.95)),
+        "cap_height": half(rng.uniform(1, 8)),
         "lobes": lobes,
         "notch_radius": notch,
         "stem_diameter": stem,
@@ -175,7 +177,8 @@ def grip_knob(rng: random.Random) -> Part:
         "Grip knob",
         values,
         steps,
-        f"A grip knob of {outer} mm diameter and {height} mm height with {words.plural(lobes, 'notch')} around "
+        f"A grip knob of {outer} mm diameter, its body {height} mm high, with a raised cap and "
+        f"{words.plural(lobes, 'notch')} around "
         f"it, on a stem with a blind bore of {mm(bore)} mm.",
         {"notches": lobes},
     )

@@ -140,7 +140,7 @@ def floor_plan(rng: random.Random, p: Palette) -> Drawing:
 
 
 def molecule(rng: random.Random, p: Palette) -> Drawing:
-    svg, size, rings = Svg(560, 440, p.paper), rng.uniform(48, 62), rng.randint(1, 3)
+    size, rings = rng.uniform(48, 62), rng.randint(1, 3)
     atoms: dict[tuple[int, int], Point] = {}
     bonds: set[tuple[tuple[int, int], tuple[int, int]]] = set()
 
@@ -171,6 +171,10 @@ def molecule(rng: random.Random, p: Palette) -> Drawing:
             last = new
         if last != key:
             letters[last] = rng.choice(("O", "N", "S", "F", "Cl", "Br", "H"))
+    left, top = min(x for x, _ in atoms.values()) - 50, min(y for _, y in atoms.values()) - 50
+    right, bottom = max(x for x, _ in atoms.values()) + 50, max(y for _, y in atoms.values()) + 50
+    svg = Svg(right - left, bottom - top, p.paper)
+    atoms = {key: (x - left, y - top) for key, (x, y) in atoms.items()}
     balls = rng.random() < 0.45
     with svg.group(id="bonds", stroke=p.ink):
         for k, (a, b) in enumerate(sorted(bonds)):

@@ -163,13 +163,13 @@ def phrasebook(rng: random.Random, p: Palette) -> Page:
 
 
 def world_form(rng: random.Random, p: Palette) -> Page:
-    s, one, count = look(rng, p), rng.choice(LANGUAGES), rng.randint(3, 6)
+    s, one, count = look(rng, p), rng.choice(LANGUAGES), rng.randint(4, 7)
     fields = words.some(rng, one.nouns, count)
     rows = [
         el("label", field, el(f"input#field-{k + 1}", type="text", value=rng.choice((*one.people, ""))))
         for k, field in enumerate(fields)
     ]
-    width, place = rng.randint(380, 700), rng.choice(("0 auto", "0 8%", "0 0 0 auto"))
+    width, place = rng.randint(460, 760), rng.choice(("0 auto", "0 8%", "0 0 0 auto"))
     css = (
         s.css
         + f"""
