@@ -27,7 +27,7 @@ class Quality(Stage):
 
     Attributes:
         dominant: largest share of the picture that one colour may have.
-        dominant_svg: the same for drawings, where an icon may be a few strokes.
+        dominant_svg: the same for line art (drawings, and the sheet of a part), where an icon may be a few strokes.
         border: largest share of the border that ink may touch on a plain background (drawings and parts only: art that
             fills its sheet has no plain background).
         aspect: largest ratio of the sides.
@@ -53,10 +53,12 @@ class Quality(Stage):
             raise Filtered("no_picture", "the record has no picture to judge")
         kind = record.metadata.get("kind", "")
         self._size_of_program(record)
+        pictures = []
         for part in record.media:
             with Image.open(io.BytesIO(part.media_bytes)) as picture:
-                pixels = np.asarray(picture.convert("RGB"))
-            self._judge(record, kind, pixels)
+                pictures.append(np.asarray(picture.convert("RGB")))
+        self._shapes(record, kind, pictures)
+        self._contents(record, kind, pictures)
         self._log(record, kind)
         return record
 
@@ -65,17 +67,25 @@ class Quality(Stage):
         _keep(record, "program_length", self.characters_min <= length <= self.characters_max, length,
               f"{length} characters, not {self.characters_min} to {self.characters_max}")  # fmt: skip
 
-    def _judge(self, record: Document, kind: str, pixels: np.ndarray) -> None:
-        height, width = pixels.shape[:2]
-        smallest = self.side_svg if kind == "svg" else self.side
-        _keep(record, "too_small", min(width, height) >= smallest, min(width, height), f"{width} × {height} pixels")
-        ratio = max(width, height) / min(width, height)
-        _keep(record, "aspect", ratio <= self.aspect, ratio, f"{width} × {height} pixels")
-        colour, share = dominant_colour(pixels)
-        limit = self.dominant_svg if kind == "svg" else self.dominant
-        _keep(record, "nearly_blank", share <= limit, share, f"{share:.2%} of the picture has one colour")
+    def _shapes(self, record: Document, kind: str, pictures: list[np.ndarray]) -> None:
+        sizes = [(pixels.shape[1], pixels.shape[0]) for pixels in pictures]
+        narrow = min(sizes, key=min)
+        least = self.side_svg if kind == "svg" else self.side
+        _keep(record, "too_small", min(narrow) >= least, min(narrow), f"{narrow[0]} × {narrow[1]} pixels")
+        ratio, long = max((max(size) / min(size), size) for size in sizes)
+        _keep(record, "aspect", ratio <= self.aspect, ratio, f"{long[0]} × {long[1]} pixels")
+
+    def _contents(self, record: Document, kind: str, pictures: list[np.ndarray]) -> None:
+        """The emptiest and the most clipped of the pictures decide."""
+        found = [dominant_colour(pixels) for pixels in pictures]
+        excess = []
+        for part, (_, share) in zip(record.media, found, strict=True):
+            lines = kind == "svg" or part.metadata.get("name") == "drawing"
+            excess.append((share - (self.dominant_svg if lines else self.dominant), share))
+        over, share = max(excess)
+        _keep(record, "nearly_blank", over <= 0, share, f"{share:.2%} of the picture has one colour")
         if kind in ("svg", "cad"):
-            touched = ink_on_border(pixels, colour, share)
+            touched = max(ink_on_border(pixels, *one) for pixels, one in zip(pictures, found, strict=True))
             _keep(record, "clipped", touched <= self.border, touched, f"ink on {touched:.0%} of the border")
 
     def _log(self, record: Document, kind: str) -> None:

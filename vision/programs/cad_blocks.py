@@ -61,7 +61,7 @@ def manifold(rng: random.Random) -> Part:
         "port_diameter": min(port, pitch * 0.5),
         "width": width,
         "height": height,
-        "gallery_diameter": gallery,
+        "gallery_size": gallery,
         "chamfer": half(rng.uniform(1, 5)),
     }
     if bosses:
@@ -82,7 +82,7 @@ def manifold(rng: random.Random) -> Part:
         .circle(port_diameter / 2)
         .extrude(height)
     )
-    gallery = cq.Workplane("YZ").center(0, height / 2).circle(gallery_diameter / 2).extrude(length, both=True)
+    gallery = cq.Workplane("YZ").center(0, height / 2).rect(gallery_size, gallery_size).extrude(length, both=True)
     result = result.cut(drills).cut(gallery)
     """
     return Part(
@@ -90,7 +90,7 @@ def manifold(rng: random.Random) -> Part:
         values,
         steps,
         f"A manifold block with {words.plural(ports, 'port')} at a pitch of {pitch} mm on top of a lengthwise "
-        f"gallery of {mm(gallery)} mm diameter{', each port on a round boss' if bosses else ''}.",
+        f"square gallery of {mm(gallery)} mm{', each port on a round boss' if bosses else ''}.",
         {"ports": ports, "gallery_mm": gallery},
     )
 

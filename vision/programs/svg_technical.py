@@ -152,7 +152,7 @@ def molecule(rng: random.Random, p: Palette) -> Drawing:
         return found or key
 
     cx, cy = 280 - size * math.sqrt(3) * (rings - 1) / 2, rng.uniform(200, 240)
-    sides = [rng.choice((6, 6, 5)) if k == rings - 1 else 6 for k in range(rings)]
+    sides = [rng.choice((6, 6, 5))] if rings == 1 else [6] * rings
     for n in sides:
         corners = [atom(*point) for point in ring(cx, cy, size if n == 6 else size * 0.9, n)]
         bonds |= {tuple(sorted((a, b))) for a, b in zip(corners, corners[1:] + corners[:1], strict=True)}  # type: ignore[misc]

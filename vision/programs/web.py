@@ -104,7 +104,7 @@ class Page:
 
     def source(self) -> str:
         """The document's text."""
-        rules = style_lines(self.css)
+        rules = style_lines(self.css, _names(self.body))
         root = f'<html lang="{self.lang}"' + (' dir="rtl">' if self.direction == "rtl" else ">")
         head = [
             "<head>",
@@ -117,14 +117,46 @@ class Page:
         return "\n".join(["<!DOCTYPE html>", root, *head, "<body>", *body, "</body>", "</html>"]) + "\n"
 
 
-def style_lines(css: str) -> list[str]:
-    """The style sheet with one declaration a line, however it was typed; a selector keeps its first place."""
+def style_lines(css: str, used: set[str]) -> list[str]:
+    """The style sheet, one rule a selector and one declaration a line, without rules for what the page lacks.
+
+    Args:
+        css: the rules.
+        used: tags, `.classes` and `#ids` of the page.
+    """
+    rules: dict[str, dict[str, str]] = {}
+    for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", css):
+        kept = [one for one in (" ".join(each.split()) for each in selectors.split(",")) if _applies(one, used)]
+        declarations = [one.split(":", 1) for one in body.split(";") if one.strip()]
+        if not kept or not declarations:
+            continue
+        rule = rules.setdefault(", ".join(kept), {})
+        for name, value in declarations:
+            rule.pop(name.strip(), None)  # the later one counts, and counts from its place
+            rule[name.strip()] = " ".join(value.split())
     lines: list[str] = []
-    for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", css):
-        declarations = [" ".join(one.split()) for one in body.split(";") if one.strip()]
-        if declarations:
-            lines += [f"{' '.join(selector.split())} {{", *(f"  {one};" for one in declarations), "}"]
+    for selector, rule in rules.items():
+        lines += [f"{selector} {{", *(f"  {name}: {value};" for name, value in rule.items()), "}"]
     return lines
+
+
+def _applies(selector: str, used: set[str]) -> bool:
+    """Whether the page has the classes, ids and (for a lone tag) the tag that a selector names."""
+    if selector.isalnum() and selector not in ("html", "body"):
+        return selector in used
+    return all(mark + name in used for mark, name in _SELECTOR.findall(selector))
+
+
+def _names(nodes: Iterable[Node | Drawn | str]) -> set[str]:
+    """Tags, `.classes` and `#ids` in the nodes and below."""
+    found: set[str] = set()
+    for one in nodes:
+        if isinstance(one, Node):
+            found.add(one.tag)
+            found.update(f".{name}" for name in str(one.attributes.get("class", "")).split())
+            found.add(f"#{one.attributes['id']}" if "id" in one.attributes else one.tag)
+            found |= _names(one.children)
+    return found
 
 
 def _children(children: Iterable[Any]) -> list[Node | Drawn | str]:

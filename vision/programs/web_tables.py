@@ -143,7 +143,7 @@ def tracking(rng: random.Random, p: Palette) -> Page:
         el(
             "div.row.item",
             picture(rng, p, 90, 70, "Item"),
-            el("div", el("b", words.good(rng)), el("p.muted", f"{rng.randint(1, 4)} pieces")),
+            el("div", el("b", words.good(rng)), el("p.muted", words.plural(rng.randint(1, 4), "piece"))),
         )
         for _ in range(rng.randint(1, 4))
     ]
