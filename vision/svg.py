@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.metadata
 
 import cairocffi
@@ -72,6 +73,10 @@ class SvgRenderer:
             RecursionError,
         ) as error:
             return Failure("parse", "render", f"{type(error).__name__}: {error}"[:300])
+        except svg_cairo.MissingGlyph as error:
+            if not self._browser_path:
+                return Failure("font_missing", "render", str(error))
+            return self._in_browser(dataclasses.replace(document, browser=("missing glyph",)), spec)
         except svg_cairo.TooBig as error:
             return Failure("too_large", "render", str(error))
         except cairocffi.CairoError as error:

@@ -47,6 +47,10 @@ class TooBig(Exception):
     """Something in the drawing has a size that cannot be drawn."""
 
 
+class MissingGlyph(Exception):
+    """A font lacks a character; cairo would draw a box and never look into another font."""
+
+
 @dataclass
 class _Entry:
     """What one element has drawn so far."""
@@ -154,6 +158,7 @@ class _RecordingContext(cairocffi.Context):
     def __init__(self, target: Any, surface: _RecordingSurface):
         super().__init__(target)
         self._surface = surface
+        self._face: tuple[Any, ...] = ("sans-serif",)
 
     def fill_preserve(self) -> None:
         super().fill_preserve()
@@ -171,6 +176,10 @@ class _RecordingContext(cairocffi.Context):
         super().paint_with_alpha(alpha)
         self._picture(alpha)
 
+    def select_font_face(self, *face: Any) -> None:
+        super().select_font_face(*face)
+        self._face = face
+
     def set_font_size(self, size: float) -> None:
         """Refuses glyphs of absurd size: they leave the font library in a state in which later, sound text fails."""
         xx, yx, xy, yy, *_ = self.get_matrix().as_tuple()
@@ -179,6 +188,8 @@ class _RecordingContext(cairocffi.Context):
         super().set_font_size(size)
 
     def show_text(self, text: str) -> None:
+        if not _covered(self._face, text, self):
+            raise MissingGlyph(f"{self._face[0]} has no {text!r}")
         point = self.get_current_point()
         super().show_text(text)
         entry, alpha = self._surface.owner(), self._alpha()
@@ -259,6 +270,21 @@ class _RecordingContext(cairocffi.Context):
         else:
             pen.set_fill_rule(self.get_fill_rule())
             pen.fill()
+
+
+_COVERED: dict[tuple[Any, str], bool] = {}
+_COVERED_MOST = 50_000
+
+
+def _covered(face: tuple[Any, ...], text: str, context: cairocffi.Context) -> bool:
+    """Whether the font has every character; remembered, since text comes letter by letter."""
+    known = _COVERED.get((face, text))
+    if known is None:
+        if len(_COVERED) >= _COVERED_MOST:
+            _COVERED.clear()
+        glyphs = context.get_scaled_font().text_to_glyphs(0, 0, text, False)
+        known = _COVERED[face, text] = all(glyph[0] != 0 for glyph in glyphs)
+    return known
 
 
 class _RecordingSurface(PNGSurface):

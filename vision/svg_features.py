@@ -45,9 +45,9 @@ _PLAIN_COLOUR = re.compile(
     re.IGNORECASE,
 )
 _PLAIN_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*|inherit", re.IGNORECASE)
-# Latin, Greek, Cyrillic and common signs: set right letter by letter, from one font.
+# Latin, Greek, Cyrillic and signs: set right letter by letter. Whether the font has them is seen when they are drawn.
 _PLAIN_TEXT = re.compile(
-    "[\\s\u0020-\u02af\u0370-\u052f\u1e00-\u1fff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u22ff\u2500-\u25ff]*"
+    "[\\s\u0020-\u02af\u0370-\u052f\u1e00-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u27bf\u2b00-\u2bff]*"
 )
 _URL = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^)'\"]*))\s*\)", re.IGNORECASE)
 _IMPORT = re.compile(r"@import\s+(?:url\()?\s*[\"']?([^\"')\s;]+)", re.IGNORECASE)

@@ -215,3 +215,14 @@ def test_without_a_browser_nothing_is_drawn_wrongly():
         outcome = pool.render(f'{HEAD}<rect width="50" height="50" style="filter:blur(3px)"/></svg>', SPEC)
         assert isinstance(outcome, Failure) and outcome.kind == "unsupported_feature"
         assert isinstance(pool.render(f'{HEAD}<rect width="50" height="50"/></svg>', SPEC), Render)
+
+
+def test_a_character_that_the_font_lacks_is_never_a_box(pool: RenderPool):
+    body = '<text id="t" x="10" y="60" font-size="40" font-family="DejaVu Sans">{}</text>'
+    plain = draw(pool, body.format("⌀ ♠"))
+    assert plain.log["engine"] == "cairo"
+    lacking = draw(pool, body.format("a \u2b7f").replace("DejaVu Sans", "Noto Sans"))
+    assert (lacking.log["engine"], lacking.log["reasons"]) == ("browser", "missing glyph")
+    with RenderPool("svg", options={"browser": ""}) as alone:
+        outcome = alone.render(f"{HEAD}{body.format('♠').replace('DejaVu Sans', 'Noto Sans')}</svg>", SPEC)
+    assert isinstance(outcome, Failure) and outcome.kind == "font_missing"
