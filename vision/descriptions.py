@@ -27,9 +27,14 @@ _EXTREMES: tuple[tuple[str, Callable[[Element], float]], ...] = (
 )
 
 
-def unambiguous(layout: Sequence[Element]) -> list[tuple[str, Element]]:
-    """(description, element) for every element of one picture that a description fits alone, in layout order."""
-    named = [(describe(one), one) for one in layout]
+def unambiguous(layout: Sequence[Element], ids_are_words: bool = False) -> list[tuple[str, Element]]:
+    """(description, element) for every element of one picture that a description fits alone, in layout order.
+
+    Args:
+        layout: all elements of the picture.
+        ids_are_words: ids were chosen to say what a thing is (`boat-2`), so that groups can be called by them.
+    """
+    named = [(describe(one) or (group_name(one) if ids_are_words else ""), one) for one in layout]
     groups: dict[str, list[Element]] = {}
     for words, one in named:
         if words:
@@ -55,6 +60,16 @@ def describe(one: Element) -> str:
     if text:
         return f"the {text}"
     return f"the {one.role}" if one.role in _BARE else ""
+
+
+def group_name(one: Element) -> str:
+    """What a group is by its id: `boat-2` is "the boat", `icon-heart` is 'the icon "heart"'; "" for other elements."""
+    if one.role != "group" or one.text:
+        return ""
+    parts = one.id.split("-")
+    if len(parts) == 2 and parts[1].isalpha():
+        return f'the {parts[0]} "{parts[1]}"'
+    return "the " + " ".join(part for part in parts if part.isalpha()) if parts[0].isalpha() else ""
 
 
 def _quotes(one: Element) -> bool:

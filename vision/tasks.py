@@ -82,7 +82,8 @@ class Tasks(Stage):
         caption = scratch.get("caption") or derive(kind, program, layout, scratch.get("render_log") or {})
         if caption:
             tasks.append(_code_to_caption(rng, kind, program, caption))
-        found = self._grounding(rng, layout, record.media) if self.grounding else None
+        ids_are_words = kind == "svg" and bool(scratch.get("trusted"))
+        found = self._grounding(rng, layout, record.media, ids_are_words) if self.grounding else None
         if found:
             tasks.append(found)
         add_check(
@@ -91,13 +92,15 @@ class Tasks(Stage):
         record.metadata["tasks"] = tasks
         return record
 
-    def _grounding(self, rng: random.Random, layout: Sequence[Element], media: list[Media]) -> dict[str, Any] | None:
+    def _grounding(
+        self, rng: random.Random, layout: Sequence[Element], media: list[Media], ids_are_words: bool
+    ) -> dict[str, Any] | None:
         """One task on one picture, or None if nothing in any picture can be asked for without doubt."""
         candidates: dict[int, list[tuple[str, Element]]] = {}
         for index, part in enumerate(media):
             width, height = part.metadata["width"], part.metadata["height"]
             shown = [one for one in layout if one.image == index]
-            usable = [pair for pair in unambiguous(shown) if self._askable(pair[1], width, height)]
+            usable = [pair for pair in unambiguous(shown, ids_are_words) if self._askable(pair[1], width, height)]
             if usable:
                 candidates[index] = usable
         if not candidates:

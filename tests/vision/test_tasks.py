@@ -78,6 +78,14 @@ def test_look_alikes_are_told_apart_by_place_or_left_out():
     assert unambiguous(stacked) == []
 
 
+def test_groups_of_our_own_programs_are_called_by_their_ids():
+    boats = [Element(f"boat-{k}", "group", "", (x, 50, x + 40, 90)) for k, x in ((1, 10), (2, 200))]
+    heart = Element("icon-heart", "group", "", (100, 200, 140, 240))
+    words = [words for words, _ in unambiguous([*boats, heart], ids_are_words=True)]
+    assert words == ["the leftmost boat", "the rightmost boat", 'the icon "heart"']
+    assert unambiguous([*boats, heart]) == []
+
+
 def test_words_that_stand_twice_are_never_asked_for():
     twice = [shape("Tea", (10, 10, 50, 20), "text"), shape("Tea", (200, 10, 250, 20), "text")]
     assert unambiguous(twice) == []
