@@ -32,7 +32,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     isolation.die_with_parent(int(sys.argv[1]))
-    seccomp = isolation.probe().seccomp
+    seccomp = isolation.seccomp_works()
     _preload()
     gc.collect()
     gc.freeze()

@@ -1,6 +1,6 @@
 """What this machine can do to lock a render worker in, and the locking itself. Linux only, no helper programs.
 
-Four walls, each probed by really raising it in a forked child:
+Four walls, each probed by really raising it in a child process:
 
     namespaces   own user, network and IPC namespace: no interface, so no packet leaves, whatever the program does
     landlock     the kernel refuses every file outside a short list, and signals to processes outside
@@ -16,14 +16,17 @@ from __future__ import annotations
 import ctypes
 import enum
 import functools
+import json
 import os
 import platform
 import resource
 import signal
 import struct
+import subprocess
 import sys
 import sysconfig
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 
@@ -65,12 +68,22 @@ class Isolation:
 
 @functools.cache
 def probe() -> Isolation:
-    """Try each wall in a forked child; cached for the life of the process."""
+    """Try each wall for real, from a fresh interpreter: this process may have threads. Cached for its life."""
+    command = [sys.executable, "-P", "-m", __name__]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(one for one in sys.path if one)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    if done.returncode != 0:
+        raise IsolationError(f"cannot probe what isolation this machine gives: {done.stderr.strip()[-300:]}")
+    return Isolation(**json.loads(done.stdout))
+
+
+def probe_here() -> Isolation:
+    """The same from within a process without threads."""
     landlock = landlock_version()
     return Isolation(
         namespaces=_works(enter_namespaces),
         landlock=landlock if landlock and _works(lambda: restrict_files([], [])) else 0,
-        seccomp=_works(deny_system_calls),
+        seccomp=seccomp_works(),
     )
 
 
@@ -81,12 +94,17 @@ def require(level: Level) -> None:
         raise IsolationError(f"needs isolation level {level.name.lower()}, this machine gives {found}")
 
 
-def _works(wall: object) -> bool:
+def seccomp_works() -> bool:
+    """Whether `deny_system_calls` succeeds, tried in a child process."""
+    return _works(deny_system_calls)
+
+
+def _works(wall: Callable[[], object]) -> bool:
     """Whether `wall()` succeeds in a child process of its own."""
     child = os.fork()
     if child == 0:
         try:
-            wall()  # type: ignore[operator]
+            wall()
         except BaseException:
             os._exit(1)
         os._exit(0)
@@ -257,3 +275,7 @@ def _filter(machine: str) -> list[tuple[int, int, int, int]]:
     for number in sorted(set(_DENIED[machine].values())):
         code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | _EPERM)]
     return [*code, (_RETURN, 0, 0, _ALLOW)]
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(probe_here())))

@@ -20,6 +20,7 @@ from typing import Any
 
 import psutil
 
+from ..pipelines.errors import UserError
 from . import frames, isolation
 
 START_LIMIT_S = 90.0
@@ -27,7 +28,7 @@ _PASSED_ON = ("PATH", "K3DATA_CHROMIUM", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "
 _PREFIX = "k3data-render-"
 
 
-class StartError(RuntimeError):
+class StartError(UserError):
     """The worker did not come up: something that rendering needs is missing or broken on this machine."""
 
 
