@@ -26,8 +26,6 @@ from PIL import ImageColor
 from .page_scripts import CONTENT_SIZE, SETTLE
 from .types import Failure
 
-PAGES_PER_CONTEXT = 50
-CONTEXTS_PER_BROWSER = 20
 LOAD_TIMEOUT_S = 10.0
 
 _PLACES = ("/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium/chromium")
@@ -47,7 +45,10 @@ _FLAGS = [
     "--no-pings",
     "--mute-audio",
     "--disable-frame-rate-limit",
-    "--disable-features=RenderDocument,Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider",
+    # The last of such flags counts, so this one repeats what Playwright turns off.
+    "--disable-features=RenderDocument,Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,PaintHolding,"
+    "HttpsUpgrades,DestroyProfileOnBrowserClose,GlobalMediaControls,SpareRendererForSitePerProcess,LensOverlay,"
+    "AvoidUnnecessaryBeforeUnloadCheckSync,ThirdPartyStoragePartitioning,AutoDeElevate",
     "--blink-settings=imageAnimationPolicy=2",
     # Where no network namespace can be had: no name resolves, and what needs no name meets a proxy that is not there.
     "--host-resolver-rules=MAP * ~NOTFOUND",
@@ -116,11 +117,16 @@ class Browser:
     Args:
         executable: path of Chromium.
         sandbox: Chromium's own sandbox; it cannot work for root or inside our namespaces.
+        pages_per_context, contexts_per_browser: after how many uses each is replaced; both grow with use.
     """
 
-    def __init__(self, executable: str, *, sandbox: bool = False):
+    def __init__(
+        self, executable: str, *, sandbox: bool = False, pages_per_context: int = 50, contexts_per_browser: int = 8
+    ):
         self._executable = executable
         self._sandbox = sandbox
+        self._pages_per_context = pages_per_context
+        self._contexts_per_browser = contexts_per_browser
         self._numbers = itertools.count(1)
         self._playwright: Any = None
         self._browser: Any = None
@@ -230,12 +236,12 @@ class Browser:
         return Shown(picture, found, size["height"], size["overflow"], self._blocked)
 
     def _page(self) -> tuple[Any, Any]:
-        """The page, in a context that is replaced now and then: contexts and browsers grow with use."""
-        if self._context is not None and self._pages >= PAGES_PER_CONTEXT:
+        """The page, in a context and a browser that are replaced now and then."""
+        if self._context is not None and self._pages >= self._pages_per_context:
             old, self._context = self._context, None
             old[0].close()
             self._contexts += 1
-            if self._contexts >= CONTEXTS_PER_BROWSER:
+            if self._contexts >= self._contexts_per_browser:
                 self._drop()
                 self.start()
         if self._context is None:

@@ -32,7 +32,7 @@ _GRACE_S = 0.3
 _EXECUTES = {"svg": False, "web": False, "cad": True}
 """Whether rendering a kind runs what the program says (pages and drawings are shown with scripts off)."""
 
-_RECYCLE_AFTER = {"svg": 2000, "web": 500, "cad": 2000}
+_RECYCLE_AFTER = {"svg": 2000, "web": 2000, "cad": 2000}
 
 
 class RenderPool:

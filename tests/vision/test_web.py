@@ -7,9 +7,10 @@ import io
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from k3data.vision.bench.hostile import listener
-from k3data.vision.chromium import Browser, require_chromium
+from k3data.vision.chromium import Browser, Shown, require_chromium
 from k3data.vision.page_scripts import WEB_LAYOUT
 from k3data.vision.pool import RenderPool, StartError
 from k3data.vision.types import Element, Failure, Render, RenderSpec
@@ -133,6 +134,25 @@ def test_nothing_leaves_even_without_a_namespace():
             assert heard() == 0
     finally:
         browser.close()
+
+
+def test_contexts_and_browsers_are_replaced_between_pages():
+    browser = Browser(require_chromium(), pages_per_context=2, contexts_per_browser=2)
+    others = _browsers()
+    try:
+        seen = []
+        for index in range(7):
+            page = f"<body style='margin:0'><h1 id=h>{index}</h1>"
+            shown = browser.show(page.encode(), "text/html", 300, 200, WEB_LAYOUT)
+            assert isinstance(shown, Shown) and [one["text"] for one in shown.found["elements"]] == [str(index)]
+            seen.append(_browsers() - others)
+        assert seen[0] & seen[3] and not seen[0] & seen[6], "the fifth page begins a new browser"
+    finally:
+        browser.close()
+
+
+def _browsers() -> set[int]:
+    return {one.pid for one in psutil.Process().children(recursive=True) if "chrom" in one.name()}
 
 
 def test_local_files_are_out_of_reach(pool: RenderPool, tmp_path: Path):
