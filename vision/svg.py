@@ -69,7 +69,7 @@ class SvgRenderer:
             KeyError,
             AttributeError,
             IndexError,
-            ZeroDivisionError,
+            ArithmeticError,
             RecursionError,
         ) as error:
             return Failure("parse", "render", f"{type(error).__name__}: {error}"[:300])

@@ -74,6 +74,9 @@ class _Record:
         self.groups: list[tuple[Any, list[int]]] = []
         small = max(1, int(width * _ID_SCALE)), max(1, int(height * _ID_SCALE))
         self._ids = cairocffi.ImageSurface(cairocffi.FORMAT_RGB24, *small)
+        # A live view of the surface's pixels: one element number each, below eight unused bits.
+        rows = np.frombuffer(self._ids.get_data(), np.uint32).reshape(small[1], -1)
+        self._numbers = rows[:, : small[0]]
         self._pen = cairocffi.Context(self._ids)
         self._pen.set_antialias(cairocffi.ANTIALIAS_NONE)
         unhinted = cairocffi.FontOptions(hint_style=cairocffi.HINT_STYLE_NONE, hint_metrics=cairocffi.HINT_METRICS_OFF)
@@ -105,16 +108,13 @@ class _Record:
         """Measure the element's own area, right after it was painted and before anything can cover it."""
         if entry.boxes and entry.covering:
             x1, y1, x2, y2 = (int(side * _ID_SCALE) for side in _union(entry.boxes))
-            window = self._numbers()[max(0, y1 - 1) : max(0, y2 + 2), max(0, x1 - 1) : max(0, x2 + 2)]
-            entry.area = int(np.count_nonzero(window == entry.number))
-
-    def _numbers(self) -> np.ndarray:
-        self._ids.flush()
-        rows = np.frombuffer(self._ids.get_data(), np.uint32).reshape(self._ids.get_height(), -1)
-        return rows[:, : self._ids.get_width()] & 0xFFFFFF
+            self._ids.flush()
+            window = self._numbers[max(0, y1 - 1) : max(0, y2 + 2), max(0, x1 - 1) : max(0, x2 + 2)]
+            entry.area = int(np.count_nonzero(window & 0xFFFFFF == entry.number))
 
     def elements(self) -> list[Element]:
-        left = np.bincount(self._numbers().ravel(), minlength=len(self.entries) + 1)
+        self._ids.flush()
+        left = np.bincount((self._numbers & 0xFFFFFF).ravel(), minlength=len(self.entries) + 1)
         shares = {}
         found = []
         for key, entry in self.entries.items():
@@ -159,6 +159,7 @@ class _RecordingContext(cairocffi.Context):
         super().__init__(target)
         self._surface = surface
         self._face: tuple[Any, ...] = ("sans-serif",)
+        self._source_alpha = 1.0
 
     def fill_preserve(self) -> None:
         super().fill_preserve()
@@ -223,10 +224,17 @@ class _RecordingContext(cairocffi.Context):
         if box and self._surface.record.add(entry, box, alpha * self._surface.alpha):
             self._surface.record.pen(entry, box).paint()
 
+    def set_source_rgba(self, red: float, green: float, blue: float, alpha: float = 1) -> None:
+        super().set_source_rgba(red, green, blue, alpha)
+        self._source_alpha = alpha
+
+    def set_source(self, source: Any) -> None:
+        super().set_source(source)
+        self._source_alpha = 1.0
+
     def _alpha(self) -> float:
-        source = self.get_source()
-        own = source.get_rgba()[3] if isinstance(source, cairocffi.SolidPattern) else 1.0
-        return own * self._surface.alpha
+        """Opacity of what is drawn now. cairosvg sets the source afresh for each fill and stroke."""
+        return self._source_alpha * self._surface.alpha
 
     def _device_extents(self, stroke: bool) -> _Box:
         """Extents of the current path in device pixels, exact unless a stroke is skewed."""
