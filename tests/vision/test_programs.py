@@ -18,6 +18,7 @@ from k3data.vision.bench.diversity import THRESHOLD, distances, edge_hash, near_
 from k3data.vision.bench.thumbnails import WebThumbnails, build
 from k3data.vision.programs import CAD, KINDS, SVG, WEB, generate, templates
 from k3data.vision.programs.palette import choose
+from k3data.vision.programs.web import style_lines
 from k3data.vision.source import Programs
 from PIL import Image
 
@@ -129,6 +130,13 @@ def test_pages_are_well_formed_and_ask_for_nothing_outside():
             repeated = [one for one, count in Counter(reader.ids).items() if count > 1 and one != "sky-colours"]
             assert repeated == [], name
             assert not re.search(r"<script|https?://(?!www\.w3\.org/2000/svg)|@import|url\((?!#)", text), name
+
+
+def test_a_style_sheet_has_one_rule_a_selector_and_none_for_what_the_page_lacks():
+    css = "h1, h2 { margin: 0 } .lost { color: red; } #top a:not(.lost) { top: 1px } p { top: 1px; left: 2px } p { top: 3px }"
+    assert style_lines(css, {"h1", "p", "a", "#top"}) == [
+        "h1 {", "  margin: 0;", "}", "#top a:not(.lost) {", "  top: 1px;", "}", "p {", "  left: 2px;", "  top: 3px;", "}",
+    ]  # fmt: skip
 
 
 def test_facts_of_pages_hold_in_their_markup():

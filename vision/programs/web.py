@@ -142,6 +142,7 @@ def style_lines(css: str, used: set[str]) -> list[str]:
 
 def _applies(selector: str, used: set[str]) -> bool:
     """Whether the page has the classes, ids and (for a lone tag) the tag that a selector names."""
+    selector = re.sub(r":not\([^)]*\)", "", selector)
     if selector.isalnum() and selector not in ("html", "body"):
         return selector in used
     return all(mark + name in used for mark, name in _SELECTOR.findall(selector))

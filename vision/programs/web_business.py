@@ -7,7 +7,8 @@ import random
 from . import words
 from .palette import Palette, mix
 from .web import Page, el
-from .web_parts import avatar, footer, header, look, picture
+from .web_parts import avatar, footer, header, look
+from .web_pictures import picture
 
 
 def nav_links(rng: random.Random) -> list[str]:
@@ -197,6 +198,7 @@ def team(rng: random.Random, p: Palette) -> Page:
     top, top_css = header(rng, p, s, brand, nav_links(rng))
     end, end_css = footer(rng, p, s, brand)
     count, sideways = columns * rng.randint(1, 3), rng.random() < 0.4
+    size = rng.choice((3, 4.5, 6))
     names = [words.person(rng) for _ in range(count)]
     people = []
     for k, name in enumerate(names):
@@ -216,7 +218,7 @@ def team(rng: random.Random, p: Palette) -> Page:
     #people {{ grid-template-columns: repeat({columns}, 1fr); }}
     #people .card {{ display: flex; gap: 1rem;
       {"" if sideways else "flex-direction: column; align-items: center; text-align: center;"} }}
-    #people .avatar {{ width: {rng.choice((3, 4.5, 6))}rem; height: {3 if sideways else 5}rem;
+    #people .avatar {{ width: {size}rem; height: {size}rem;
       font-size: 1.3rem; border-radius: {rng.choice((50, 12))}%; }}
     """
     )

@@ -7,7 +7,8 @@ import random
 from . import words
 from .palette import Palette, mix, on
 from .web import Page, el
-from .web_parts import avatar, footer, header, look, picture
+from .web_parts import avatar, footer, header, look
+from .web_pictures import picture
 
 
 def profile(rng: random.Random, p: Palette) -> Page:

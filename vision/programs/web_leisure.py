@@ -9,7 +9,8 @@ from .palette import Palette, mix, on
 from .svg import Svg
 from .svg_maps import weather_icon
 from .web import Page, el
-from .web_parts import art, look, picture
+from .web_parts import look
+from .web_pictures import art, picture
 
 
 def gallery(rng: random.Random, p: Palette) -> Page:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from . import words
 from .palette import Palette, legible, mix, on
-from .svg import Svg, ring, smooth, star
-from .web import Drawn, Node, el
+from .web import Node, el
 
 FONTS = (
     "'DejaVu Sans', sans-serif",
@@ -148,54 +147,6 @@ def avatar(p: Palette, name: str) -> Node:
     colour = p.accents[sum(map(ord, name)) % len(p.accents)]
     initials = "".join(part[0] for part in name.split()[:2])
     return el("span.avatar", initials, style=f"background: {colour}; color: {on(colour)}", aria_hidden="true")
-
-
-def picture(rng: random.Random, p: Palette, width: int, height: int, label: str, id: str | None = None) -> Node:
-    """An inline SVG that stands for a photograph: hills, discs, a plant, waves or a still life."""
-    svg, kind = Svg(width, height), rng.choice(("hills", "discs", "plant", "waves", "blocks", "sun"))
-    low, high = mix(p.accents[2], "#ffffff", 0.55), mix(p.accents[3], "#ffffff", 0.3)
-    svg.rect(0, 0, width, height, low)
-    if kind == "hills":
-        svg.circle(width * rng.uniform(0.2, 0.8), height * 0.3, height * 0.13, "#fff3c4")
-        for k in range(3):
-            points = [(width * j / 4, height * (0.5 + 0.14 * k + rng.uniform(-0.12, 0.12))) for j in range(5)]
-            svg.path(f"{smooth(points, 0.25)} L{width} {height} L0 {height} Z", mix(high, p.accents[0], 0.3 * (k + 1)))
-    elif kind == "discs":
-        for k in range(rng.randint(4, 9)):
-            svg.circle(
-                rng.uniform(0, width),
-                rng.uniform(0, height),
-                rng.uniform(0.1, 0.35) * height,
-                p.accents[k % 5],
-                opacity=0.75,
-            )
-    elif kind == "plant":
-        svg.rect(width * 0.4, height * 0.7, width * 0.2, height * 0.22, p.accents[1], rx=4)
-        for k in range(rng.randint(4, 8)):
-            x, y = width * rng.uniform(0.25, 0.75), height * rng.uniform(0.12, 0.5)
-            svg.line((width / 2, height * 0.7), (x, y), "#3f7d4e", 4)
-            svg.ellipse(x, y, width * 0.06, height * 0.1, mix("#4f9d69", p.accents[0], 0.15 * (k % 3)))
-    elif kind == "waves":
-        for k in range(rng.randint(3, 6)):
-            points = [(width * j / 8, height * (0.25 + 0.16 * k) + (8 if j % 2 else -8)) for j in range(9)]
-            svg.path(f"{smooth(points, 0.25)} L{width} {height} L0 {height} Z", mix(p.accents[k % 4], high, 0.3))
-    elif kind == "blocks":
-        x = 0.0
-        while x < width:
-            wide, tall = width * rng.uniform(0.08, 0.2), height * rng.uniform(0.3, 0.85)
-            svg.rect(x, height - tall, wide, tall, p.accents[rng.randrange(5)])
-            x += wide
-    else:
-        svg.polygon(star(width / 2, height / 2, height * 0.46, height * 0.2, rng.randint(8, 16)), p.accents[0])
-        for x, y in ring(width / 2, height / 2, height * 0.14, 6):
-            svg.circle(x, y, height * 0.06, high)
-    return art(svg, label, id)
-
-
-def art(svg: Svg, label: str, id: str | None = None) -> Node:
-    """A drawing as an inline picture that scales with its column."""
-    attributes = {"viewBox": f"0 0 {svg.width:g} {svg.height:g}", "role": "img", "aria-label": label, "width": "100%"}
-    return Node("svg", {"id": id, **attributes} if id else attributes, (Drawn(tuple(svg.lines())),))
 
 
 def bars(values: list[float], colour: str, height: int, labels: list[str] | None = None) -> Node:

@@ -7,7 +7,8 @@ import random
 from . import words
 from .palette import Palette, mix
 from .web import Node, Page, el
-from .web_parts import avatar, header, look, picture
+from .web_parts import avatar, header, look
+from .web_pictures import picture
 
 LINKS = ["Articles", "Archive", "About", "Topics", "Authors", "Letters"]
 

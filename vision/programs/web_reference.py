@@ -7,7 +7,8 @@ import random
 from . import words
 from .palette import Palette, on
 from .web import Page, el
-from .web_parts import footer, header, look, picture
+from .web_parts import footer, header, look
+from .web_pictures import picture
 from .web_reading import LINKS
 
 

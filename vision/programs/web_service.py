@@ -8,7 +8,8 @@ from . import words
 from .palette import Palette, mix, on
 from .web import Page, el
 from .web_business import nav_links
-from .web_parts import footer, header, look, picture
+from .web_parts import footer, header, look
+from .web_pictures import picture
 
 
 def questions(rng: random.Random, p: Palette) -> Page:

@@ -7,7 +7,8 @@ import random
 from . import words
 from .palette import Palette, mix, on
 from .web import Page, el
-from .web_parts import BARS_CSS, bars, look, picture
+from .web_parts import BARS_CSS, bars, look
+from .web_pictures import picture
 
 
 def timetable(rng: random.Random, p: Palette) -> Page:

@@ -7,7 +7,8 @@ import random
 from . import words
 from .palette import Palette, mix, on
 from .web import Page, el
-from .web_parts import avatar, look, picture
+from .web_parts import avatar, look
+from .web_pictures import picture
 
 
 def music_player(rng: random.Random, p: Palette) -> Page:

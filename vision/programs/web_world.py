@@ -8,7 +8,8 @@ from . import words
 from .palette import Palette, mix, on
 from .scripts import LANGUAGES, Language
 from .web import Page, el
-from .web_parts import look, picture
+from .web_parts import look
+from .web_pictures import picture
 
 ALIGNED = [one for one in LANGUAGES if one.direction == "ltr"]
 """Languages whose sentences are translations of one another, in the same order."""
