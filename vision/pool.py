@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
+import os
 import signal
 import struct
 import time
@@ -133,18 +134,24 @@ class RenderPool:
         if self._worker and self._worker.jobs >= self.recycle_after:
             self.close()
         if self._worker is None:
-            # A CAD source runs in a child of the worker's, which needs the limits too.
-            limits = {"timeout_s": self.timeout_s, "memory_mib": self.memory_mib} if self.kind == "cad" else {}
             self._worker = Worker(
                 {
                     "kind": self.kind,
                     "timeout_s": self.timeout_s,
                     "memory_mib": self.memory_mib,
-                    "options": {**limits, **self._options},
+                    "options": {**self._defaults(), **self._options},
                 }
             )
             self.restarts += 1
         return self._worker
+
+    def _defaults(self) -> dict[str, Any]:
+        """Arguments of the renderer's class that follow from the pool and the machine."""
+        if self.kind == "cad":
+            # A source runs in a child of the worker's, which needs the limits too.
+            return {"timeout_s": self.timeout_s, "memory_mib": self.memory_mib}
+        # Where our own walls stand the browser cannot raise its own, nor can it for root.
+        return {"sandbox": os.geteuid() != 0 and isolation.probe().level is isolation.Level.PROCESS}
 
     def _attempt(self, payload: bytes, spec: RenderSpec) -> tuple[Render | Failure, bool]:
         """One try: the outcome, and whether it may be the fault of what this process drew before."""

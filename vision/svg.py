@@ -23,13 +23,15 @@ class SvgRenderer:
 
     Args:
         browser: path of the browser, "" for none; None looks for one.
+        sandbox: see `Browser`.
     """
 
     kind = "svg"
     worn = False
 
-    def __init__(self, browser: str | None = None):
+    def __init__(self, browser: str | None = None, sandbox: bool = False):
         self.version = f"cairosvg {importlib.metadata.version('cairosvg')} cairo {cairocffi.cairo_version_string()}"
+        self._sandbox = sandbox
         self._browser_path = find_chromium() if browser is None else browser
         self._browser: Browser | None = None
         self._families: frozenset[str] = frozenset()
@@ -88,7 +90,7 @@ class SvgRenderer:
 
     def _in_browser(self, document: svg_lint.Document, spec: RenderSpec) -> Render | Failure:
         if self._browser is None:
-            self._browser = Browser(self._browser_path)
+            self._browser = Browser(self._browser_path, sandbox=self._sandbox)
         drawn = draw_in_browser(self._browser, document, spec.background)
         if isinstance(drawn, Failure):
             return drawn

@@ -18,14 +18,18 @@ _KNOWN = (
 
 
 class WebRenderer:
-    """`Renderer` for HTML pages. One browser, one page, scripts off, nothing fetched."""
+    """`Renderer` for HTML pages. One browser, one page, scripts off, nothing fetched.
+
+    Args:
+        sandbox: see `Browser`.
+    """
 
     kind = "web"
     worn = False
     version = "chromium"
 
-    def __init__(self) -> None:
-        self._browser = Browser(require_chromium())
+    def __init__(self, sandbox: bool = False):
+        self._browser = Browser(require_chromium(), sandbox=sandbox)
 
     def open(self) -> None:
         self._browser.start()
