@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,7 @@ class CadThumbnails:
     """Builds CadQuery programs and draws them shaded, with their edges, in one reused off-screen window."""
 
     def __enter__(self) -> Draw:
+        os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", "vtkOSOpenGLRenderWindow")  # software, needs no display
         import vtkmodules.vtkRenderingOpenGL2  # noqa: F401  (registers the OpenGL classes)
         from vtkmodules.vtkRenderingCore import vtkRenderer, vtkRenderWindow
 
