@@ -101,7 +101,7 @@ class RenderPool:
     def close(self) -> None:
         """End the worker. The pool may be used again and then starts a new one."""
         worker, self._worker = self._worker, None
-        if worker:
+        if worker and worker.is_ours():
             worker.close()
 
     def render(self, program: str | bytes, spec: RenderSpec) -> Render | Failure:
@@ -131,7 +131,7 @@ class RenderPool:
         return program.encode("utf-8", "surrogatepass")
 
     def _ready(self) -> Worker:
-        if self._worker and self._worker.jobs >= self.recycle_after:
+        if self._worker and (self._worker.jobs >= self.recycle_after or not self._worker.is_ours()):
             self.close()
         if self._worker is None:
             self._worker = Worker(
@@ -191,7 +191,7 @@ class RenderPool:
 
     def _discard(self) -> None:
         worker, self._worker = self._worker, None
-        if worker:
+        if worker and worker.is_ours():
             worker.kill()
 
     @staticmethod

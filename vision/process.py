@@ -43,6 +43,7 @@ class Worker:
         _sweep()
         self.folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self.jobs = 0
+        self._owner = os.getpid()
         self._log = (self.folder / "stderr").open("w+b")
         (self.folder / "empty").mkdir()
         found = isolation.probe()
@@ -72,6 +73,10 @@ class Worker:
     @property
     def pid(self) -> int:
         return self._child.pid
+
+    def is_ours(self) -> bool:
+        """Whether this very process started it: after a fork the pipes exist twice, and only one side may use them."""
+        return self._owner == os.getpid()
 
     def _greet(self) -> dict[str, Any]:
         try:

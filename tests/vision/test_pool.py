@@ -75,6 +75,18 @@ def test_an_endless_drawing_ends_in_time_and_the_next_one_is_drawn(pool: RenderP
     assert isinstance(pool.render(SQUARE, SPEC), Render)
 
 
+def test_a_forked_process_gets_a_worker_of_its_own(pool: RenderPool):
+    before = pool.render(SQUARE, SPEC)
+    pid = pool.pid
+    child = os.fork()
+    if child == 0:
+        same = pool.render(SQUARE, SPEC) == before and pool.pid != pid
+        pool.close()
+        os._exit(0 if same else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert pool.render(SQUARE, SPEC) == before and pool.pid == pid
+
+
 def test_an_oversized_program_starts_no_worker(pool: RenderPool):
     outcome = pool.render("x" * (MAX_PROGRAM_BYTES + 1), SPEC)
     assert isinstance(outcome, Failure) and outcome.kind == "too_large"
