@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import io
 import os
 from collections.abc import Callable
@@ -54,7 +55,8 @@ class CadThumbnails:
     """Builds CadQuery programs and draws them shaded, with their edges, in one reused off-screen window."""
 
     def __enter__(self) -> Draw:
-        os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", "vtkOSOpenGLRenderWindow")  # software, needs no display
+        if ctypes.util.find_library("OSMesa"):  # draws in software and looks for no display
+            os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", "vtkOSOpenGLRenderWindow")
         import vtkmodules.vtkRenderingOpenGL2  # noqa: F401  (registers the OpenGL classes)
         from vtkmodules.vtkRenderingCore import vtkRenderer, vtkRenderWindow
 

@@ -217,7 +217,7 @@ def comb(rng: random.Random) -> Part:
         "Comb",
         values,
         steps,
-        f"A comb with {words.plural(teeth, 'tooth').replace('tooths', 'teeth')}, each {mm(tooth)} mm wide and "
+        f"A comb with {words.plural(teeth, 'tooth', 'teeth')}, each {mm(tooth)} mm wide and "
         f"{reach} mm long, {mm(thick)} mm thick.",
         {"teeth": teeth},
     )

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from .words import number
-
 Point = tuple[float, float]
 
 
@@ -211,11 +209,6 @@ def wrap(text: str, size: float, width: float) -> list[str]:
         else:
             lines.append(word)
     return lines
-
-
-def count_noun(count: int, one: str, many: str | None = None) -> str:
-    """ "one bar" or "five bars"."""
-    return f"{number(count)} {one if count == 1 else many or one + 's'}"
 
 
 def slug(text: str) -> str:

@@ -6,7 +6,7 @@ import random
 
 from . import words
 from .palette import Palette, legible, mix, on
-from .svg import Drawing, Svg, count_noun, fit, path, polar, sector, short, slug, smooth, text_width
+from .svg import Drawing, Svg, fit, path, polar, sector, short, slug, smooth, text_width
 
 
 def frame(
@@ -111,7 +111,7 @@ def stacked_bars(rng: random.Random, p: Palette) -> Drawing:
                     )
                 x += width
     caption = (
-        f"A stacked bar chart of {topic.lower()} with {count_noun(rows, 'row')}, each split into {words.join(keys)}."
+        f"A stacked bar chart of {topic.lower()} with {words.plural(rows, 'row')}, each split into {words.join(keys)}."
     )
     return Drawing(svg, caption, {"rows": rows, "parts": parts})
 
@@ -155,7 +155,7 @@ def line_chart(rng: random.Random, p: Palette) -> Drawing:
             id=f"label-{slug(name)}",
         )
     caption = (
-        f"A line chart of monthly {topic.lower()} over {count} months with {count_noun(series, 'line')}: "
+        f"A line chart of monthly {topic.lower()} over {count} months with {words.plural(series, 'line')}: "
         f"{words.join(names)}."
     )
     return Drawing(svg, caption, {"series": series, "months": count})
@@ -220,7 +220,7 @@ def donut_chart(rng: random.Random, p: Palette) -> Drawing:
         svg.text(x + 22, y + step * k + 2, f"{key}, {share}%", width * 0.026, p.ink)
     kind = "donut" if hole else "pie"
     caption = (
-        f"A {kind} chart of {topic.lower()} with {count_noun(count, 'slice')}; the largest is {keys[best]} at "
+        f"A {kind} chart of {topic.lower()} with {words.plural(count, 'slice')}; the largest is {keys[best]} at "
         f"{shares[best]}%."
     )
     return Drawing(svg, caption, {"slices": count, "largest": keys[best], "largest_percent": shares[best]})
@@ -253,7 +253,7 @@ def scatter_plot(rng: random.Random, p: Palette) -> Drawing:
     total = count // groups * groups
     caption = (
         f"A {'bubble chart' if bubbles else 'scatter plot'} of {second.lower()} against {first.lower()} with "
-        f"{total} points in {count_noun(groups, 'group')}."
+        f"{total} points in {words.plural(groups, 'group')}."
     )
     return Drawing(svg, caption, {"points": total, "groups": groups})
 
@@ -295,8 +295,8 @@ def small_multiples(rng: random.Random, p: Palette) -> Drawing:
                 svg.circle(*points[-1], 4, colour)
     look = {"bars": "bar", "area": "area", "line": "line"}[style]
     caption = (
-        f"{words.number(len(names)).capitalize()} small {look} charts in {count_noun(columns, 'column')} and "
-        f"{count_noun(rows, 'row')} show {topic.lower()} in {words.join(names)}."
+        f"{words.number(len(names)).capitalize()} small {look} charts in {words.plural(columns, 'column')} and "
+        f"{words.plural(rows, 'row')} show {topic.lower()} in {words.join(names)}."
     )
     return Drawing(svg, caption, {"panels": len(names), "columns": columns, "rows": rows})
 

@@ -7,7 +7,7 @@ import random
 
 from . import words
 from .palette import Palette, mix
-from .svg import Drawing, Point, Svg, count_noun, polar, ring, short, star
+from .svg import Drawing, Point, Svg, polar, ring, short, star
 
 
 def star_rosette(rng: random.Random, p: Palette) -> Drawing:
@@ -172,7 +172,7 @@ def spirograph(rng: random.Random, p: Palette) -> Drawing:
         facts.append(big)
     return Drawing(
         svg,
-        f"A spirograph drawing of {count_noun(curves, 'closed curve')} with "
+        f"A spirograph drawing of {words.plural(curves, 'closed curve')} with "
         f"{words.join([str(n) for n in facts])} lobes or cusps around.",
         {"curves": curves, "first_lobes": facts[0]},
     )

@@ -8,7 +8,7 @@ import random
 
 from . import words
 from .palette import Palette, mix, on
-from .svg import Drawing, Point, Svg, count_noun, fit, ring, short, slug, wrap
+from .svg import Drawing, Point, Svg, fit, ring, short, slug, wrap
 
 
 def label(svg: Svg, x: float, y: float, text: str, size: float, fill: str, width: float, **more: object) -> None:
@@ -127,8 +127,8 @@ def org_tree(rng: random.Random, p: Palette) -> Drawing:
     for k, (px, py, colour) in enumerate(people):
         box(px, py, mix(colour, p.paper, 0.35), words.person(rng), rng.choice(words.ROLES), f"person-{k + 1}")
     caption = (
-        f"An organisation chart with {boss} at the top, {count_noun(heads, 'team head')} below and "
-        f"{count_noun(leaves, 'team member')} at the bottom."
+        f"An organisation chart with {boss} at the top, {words.plural(heads, 'team head')} below and "
+        f"{words.plural(leaves, 'team member')} at the bottom."
     )
     return Drawing(svg, caption, {"heads": heads, "members": leaves, "director": boss})
 
@@ -165,7 +165,7 @@ def network_graph(rng: random.Random, p: Palette) -> Drawing:
             svg.text(x, y + radius + 15, names[k], 13, p.ink, "middle", id=f"label-{names[k]}")
     hub = degree.index(max(degree))
     caption = (
-        f"A network graph of {count_noun(count, 'node')} and {count_noun(len(edges), 'edge')}; the node "
+        f"A network graph of {words.plural(count, 'node')} and {words.plural(len(edges), 'edge')}; the node "
         f"{names[hub]} has the most, {words.number(degree[hub])}."
     )
     return Drawing(svg, caption, {"nodes": count, "edges": len(edges), "hub": names[hub], "hub_edges": degree[hub]})
@@ -222,7 +222,7 @@ def mind_map(rng: random.Random, p: Palette) -> Drawing:
     svg.ellipse(cx, cy, 84, 42, p.ink, id="centre")
     label(svg, cx, cy, centre, 22, p.paper, 140, font_weight="bold")
     caption = (
-        f'A mind map around "{centre}" with {count_noun(count, "branch", "branches")} ({words.join(branches)}) '
+        f'A mind map around "{centre}" with {words.plural(count, "branch", "branches")} ({words.join(branches)}) '
         f"and {twigs} twigs."
     )
     return Drawing(svg, caption, {"centre": centre, "branches": count, "twigs": twigs})
@@ -291,7 +291,7 @@ def entity_tables(rng: random.Random, p: Palette) -> Drawing:
                     "end",
                 )
         rows += len(fields[k]) + 1
-    caption = f"An entity diagram of {count_noun(count, 'table')} ({words.join(names)}) with {rows} fields in all."
+    caption = f"An entity diagram of {words.plural(count, 'table')} ({words.join(names)}) with {rows} fields in all."
     return Drawing(svg, caption, {"tables": count, "fields": rows})
 
 

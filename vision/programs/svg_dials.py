@@ -6,7 +6,7 @@ import random
 
 from . import words
 from .palette import Palette, legible, mix, on
-from .svg import Drawing, Svg, count_noun, path, polar, sector, slug
+from .svg import Drawing, Svg, path, polar, sector, slug
 
 
 def gauge(rng: random.Random, p: Palette) -> Drawing:
@@ -156,7 +156,7 @@ def wave_monitor(rng: random.Random, p: Palette) -> Drawing:
         svg.text(width - 104, y + 22, readings[k], 36, colours[k], id=f"reading-{name}", font_weight="bold")
     svg.text(16, 22, f"Monitor {rng.randint(1, 40)}", 13, "#9fb3b5", id="title")
     shown = words.join([f"{name} at {value}" for name, value in zip(names, readings, strict=True)])
-    return Drawing(svg, f"A dark monitor screen with {count_noun(traces, 'trace')}: {shown}.", {"traces": traces})
+    return Drawing(svg, f"A dark monitor screen with {words.plural(traces, 'trace')}: {shown}.", {"traces": traces})
 
 
 TEMPLATES = {

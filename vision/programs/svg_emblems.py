@@ -6,7 +6,7 @@ import random
 
 from . import words
 from .palette import Palette, legible, mix, on
-from .svg import Drawing, Svg, count_noun, fit, path, polar, ring, short, star
+from .svg import Drawing, Svg, fit, path, polar, ring, short, star
 from .svg_icons import ICONS
 
 
@@ -168,7 +168,7 @@ def flag(rng: random.Random, p: Palette) -> Drawing:
             )
     else:
         count = 0
-    stars = f" with {count_noun(count, 'white star')}" if count else ""
+    stars = f" with {words.plural(count, 'white star')}" if count else ""
     return Drawing(svg, f"A flag in the layout {layout}{stars}.", {"layout": layout, "stars": count})
 
 

@@ -6,7 +6,7 @@ import random
 
 from . import words
 from .palette import Palette, legible, mix
-from .svg import Drawing, Svg, count_noun, short
+from .svg import Drawing, Svg, short
 
 
 def board_game(rng: random.Random, p: Palette) -> Drawing:
@@ -132,7 +132,7 @@ def playing_cards(rng: random.Random, p: Palette) -> Drawing:
                 size = tall * (0.34 if pips == 1 else 0.15)
                 svg.text(x + (wide * 0.05 if columns == 1 else 0), y + size * 0.36, names[suit], size, colour, "middle")
     return Drawing(
-        svg, f"A hand of {count_noun(count, 'playing card')}: {words.join(hand)}.", {"cards": count, "first": hand[0]}
+        svg, f"A hand of {words.plural(count, 'playing card')}: {words.join(hand)}.", {"cards": count, "first": hand[0]}
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from . import words
 from .palette import Palette, legible, mix, on
-from .svg import Drawing, Svg, count_noun, ring, short, star
+from .svg import Drawing, Svg, ring, short, star
 
 
 def _heart(svg: Svg, fill: str) -> None:
@@ -138,7 +138,7 @@ def icon_grid(rng: random.Random, p: Palette) -> Drawing:
                 svg.text(0, 50, name, 14, p.ink, "middle")
     return Drawing(
         svg,
-        f"A sheet of {columns * rows} icons in {count_noun(columns, 'column')} and {count_noun(rows, 'row')}: "
+        f"A sheet of {columns * rows} icons in {words.plural(columns, 'column')} and {words.plural(rows, 'row')}: "
         f"{words.join(names)}.",
         {"icons": columns * rows, "columns": columns, "rows": rows},
     )

@@ -6,7 +6,7 @@ import random
 
 from . import words
 from .palette import Palette, mix
-from .svg import Drawing, Svg, count_noun, path, polar, ring, short, slug, smooth
+from .svg import Drawing, Svg, path, polar, ring, short, slug, smooth
 
 
 def metro_map(rng: random.Random, p: Palette) -> Drawing:
@@ -54,7 +54,7 @@ def metro_map(rng: random.Random, p: Palette) -> Drawing:
     svg.text(24, 36, f"{rng.choice(words.CITIES)} Metro", 22, p.ink, id="title", font_weight="bold")
     return Drawing(
         svg,
-        f"A metro map with {count_noun(lines, 'line')} and {stations} stations.",
+        f"A metro map with {words.plural(lines, 'line')} and {stations} stations.",
         {"lines": lines, "stations": stations},
     )
 
@@ -87,7 +87,7 @@ def contour_map(rng: random.Random, p: Palette) -> Drawing:
         svg.text(cx, cy + 22, text, 13, "#222222", "middle", font_weight="bold")
     return Drawing(
         svg,
-        f"A contour map with a river and {count_noun(hills, 'hill')}; the highest is {highest[1]} at {highest[0]} m.",
+        f"A contour map with a river and {words.plural(hills, 'hill')}; the highest is {highest[1]} at {highest[0]} m.",
         {"hills": hills, "highest": highest[1], "highest_m": highest[0]},
     )
 
@@ -119,10 +119,10 @@ def weather_map(rng: random.Random, p: Palette) -> Drawing:
             id=f"label-{slug(names[k])}",
             font_weight="bold",
         )
-    counts = [count_noun(kinds.count(kind), f"{kind} symbol") for kind in dict.fromkeys(kinds)]
+    counts = [words.plural(kinds.count(kind), f"{kind} symbol") for kind in dict.fromkeys(kinds)]
     return Drawing(
         svg,
-        f"A weather map of an island with {count_noun(count, 'place')}: {words.join(counts)}.",
+        f"A weather map of an island with {words.plural(count, 'place')}: {words.join(counts)}.",
         {"places": count, "suns": kinds.count("sun")},
     )
 

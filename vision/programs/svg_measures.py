@@ -6,7 +6,7 @@ import random
 
 from . import words
 from .palette import Palette, legible, mix
-from .svg import Drawing, Svg, count_noun, fit, polar, ring, slug
+from .svg import Drawing, Svg, fit, polar, ring, slug
 from .svg_charts import frame, grid, size
 
 
@@ -42,7 +42,8 @@ def radar_chart(rng: random.Random, p: Palette) -> Drawing:
             font_weight="bold",
         )
     caption = (
-        f"A radar chart with {count_noun(axes, 'axis', 'axes')} and {count_noun(series, 'profile')}: {words.join(who)}."
+        f"A radar chart with {words.plural(axes, 'axis', 'axes')} and {words.plural(series, 'profile')}: "
+        f"{words.join(who)}."
     )
     return Drawing(svg, caption, {"axes": axes, "profiles": series})
 
@@ -70,8 +71,8 @@ def heat_map(rng: random.Random, p: Palette) -> Drawing:
     for column in range(columns):
         svg.text(104 + (column + 0.5) * cell, 88 + rows * cell, f"{first + column}h", 11, p.muted, "middle")
     caption = (
-        f"A heat map of {topic.lower()} with {count_noun(rows, 'row')} (cities) and "
-        f"{count_noun(columns, 'column')} (hours from {first} to {first + columns - 1})."
+        f"A heat map of {topic.lower()} with {words.plural(rows, 'row')} (cities) and "
+        f"{words.plural(columns, 'column')} (hours from {first} to {first + columns - 1})."
     )
     return Drawing(svg, caption, {"rows": rows, "columns": columns, "hottest_row": names[hottest[1]]})
 
@@ -183,10 +184,10 @@ def gantt(rng: random.Random, p: Palette) -> Drawing:
                 [(cx - 8, y + 16), (cx, y + 8), (cx + 8, y + 16), (cx, y + 24)], p.ink, id=f"milestone-{diamond}"
             )
         start += length
-    marks = f" and {count_noun(diamond, 'milestone')}" if diamond else ""
+    marks = f" and {words.plural(diamond, 'milestone')}" if diamond else ""
     caption = (
-        f"A Gantt chart with {count_noun(tasks, 'task')}{marks} over {weeks} weeks; the longest task takes "
-        f"{count_noun(longest[0], 'week')}."
+        f"A Gantt chart with {words.plural(tasks, 'task')}{marks} over {weeks} weeks; the longest task takes "
+        f"{words.plural(longest[0], 'week')}."
     )
     return Drawing(svg, caption, {"tasks": tasks, "weeks": weeks, "milestones": diamond, "longest_weeks": longest[0]})
 

@@ -7,7 +7,7 @@ import random
 
 from . import words
 from .palette import Palette, mix
-from .svg import Drawing, Svg, count_noun, path, ring, short, star
+from .svg import Drawing, Svg, path, ring, short, star
 
 
 def truchet(rng: random.Random, p: Palette) -> Drawing:
@@ -153,7 +153,7 @@ def halftone(rng: random.Random, p: Palette) -> Drawing:
                 else:
                     svg.add("path", d=path(ring(x, y, r * 1.15, 4), close=True))
     caption = (
-        f"A halftone of {dots} {shape}s on a {n} by {n} grid, largest around {count_noun(len(centres), 'centre')}."
+        f"A halftone of {dots} {shape}s on a {n} by {n} grid, largest around {words.plural(len(centres), 'centre')}."
     )
     return Drawing(svg, caption, {"dots": dots, "grid": n, "shape": shape})
 
@@ -175,7 +175,7 @@ def wave_bands(rng: random.Random, p: Palette) -> Drawing:
             id=f"band-{band + 1}",
         )
     return Drawing(
-        svg, f"A picture of {count_noun(bands, 'coloured wave band')} stacked from top to bottom.", {"bands": bands}
+        svg, f"A picture of {words.plural(bands, 'coloured wave band')} stacked from top to bottom.", {"bands": bands}
     )
 
 

@@ -6,7 +6,7 @@ import random
 
 from . import words
 from .palette import Palette, mix, on
-from .svg import Drawing, Svg, count_noun, fit, short
+from .svg import Drawing, Svg, fit, short
 
 
 def robot_face(rng: random.Random, p: Palette) -> Drawing:
@@ -61,7 +61,7 @@ def robot_face(rng: random.Random, p: Palette) -> Drawing:
             svg.line((c - mw + mw * k / 3, my - 15), (c - mw + mw * k / 3, my + 15), ink, 3)
     return Drawing(
         svg,
-        f"A robot with a {head} head, {count_noun(eyes, 'eye')} and {count_noun(antennas, 'antenna')}, "
+        f"A robot with a {head} head, {words.plural(eyes, 'eye')} and {words.plural(antennas, 'antenna')}, "
         f"{mood if mood.endswith('ing') or ' ' in mood else 'looking ' + mood}.",
         {"eyes": eyes, "antennas": antennas, "mood": mood},
     )
@@ -98,7 +98,7 @@ def speech_scene(rng: random.Random, p: Palette) -> Drawing:
             svg.text(cx, by + 31, text, fit(text, 20, bw - 24), "#222222", "middle")
     return Drawing(
         svg,
-        f"{words.number(people).capitalize()} people; {count_noun(len(said), 'speech bubble')} with "
+        f"{words.number(people).capitalize()} people; {words.plural(len(said), 'speech bubble')} with "
         f"{words.join([f'“{t}”' for t in said])}.",
         {"people": people, "bubbles": len(said)},
     )

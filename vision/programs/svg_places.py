@@ -7,7 +7,7 @@ import random
 
 from . import words
 from .palette import Palette, mix
-from .svg import Drawing, Svg, count_noun, ring, short, slug, smooth
+from .svg import Drawing, Svg, ring, short, slug, smooth
 from .svg_scenes import canvas, sky
 
 
@@ -50,7 +50,7 @@ def flower_garden(rng: random.Random, p: Palette) -> Drawing:
         total += petals
     return Drawing(
         svg,
-        f"A garden of {count_noun(count, 'flower')} in a row with {total} petals in all.",
+        f"A garden of {words.plural(count, 'flower')} in a row with {total} petals in all.",
         {"flowers": count, "petals": total},
     )
 
@@ -105,8 +105,8 @@ def house(rng: random.Random, p: Palette) -> Drawing:
             svg.rect(tx - 6, ground - r * 1.2, 12, r * 1.3, "#6f4e37")
             svg.circle(tx, ground - r * 1.8, r, rng.choice(("#386641", "#6a994e", "#bc6c25")), id=f"tree-{trees}")
     caption = (
-        f"A house with a {style} roof, {count_noun(floors, 'floor')}, {count_noun(windows, 'window')} and a "
-        f"door, with {count_noun(trees, 'tree')} beside it."
+        f"A house with a {style} roof, {words.plural(floors, 'floor')}, {words.plural(windows, 'window')} and a "
+        f"door, with {words.plural(trees, 'tree')} beside it."
     )
     return Drawing(svg, caption, {"windows": windows, "floors": floors, "trees": trees, "roof": style})
 
@@ -161,8 +161,8 @@ def fish_tank(rng: random.Random, p: Palette) -> Drawing:
         for _ in range(rng.randint(4, 12)):
             svg.add("circle", cx=rng.uniform(0, w), cy=rng.uniform(0, h * 0.8), r=rng.uniform(3, 9))
     caption = (
-        f"An aquarium with {count_noun(count, 'fish', 'fish')}, {words.number(leftward)} of them facing left, "
-        f"and {count_noun(weeds, 'water plant')}."
+        f"An aquarium with {words.plural(count, 'fish', 'fish')}, {words.number(leftward)} of them facing left, "
+        f"and {words.plural(weeds, 'water plant')}."
     )
     return Drawing(svg, caption, {"fish": count, "facing_left": leftward, "plants": weeds})
 
@@ -190,7 +190,7 @@ def planets(rng: random.Random, p: Palette) -> Drawing:
         svg.text(x, y + size + 14, names[k], 12, "#d8def0", "middle")
     return Drawing(
         svg,
-        f"A star with {count_noun(count, 'planet')} on {'round' if squash == 1 else 'flattened'} orbits: "
+        f"A star with {words.plural(count, 'planet')} on {'round' if squash == 1 else 'flattened'} orbits: "
         f"{words.join(names)}.",
         {"planets": count},
     )

@@ -6,7 +6,7 @@ import random
 
 from . import words
 from .palette import Palette, mix
-from .svg import Drawing, Svg, count_noun, path, polar, short, smooth, star
+from .svg import Drawing, Svg, path, polar, short, smooth, star
 
 SKIES = (
     ("#8ec5fc", "#e0f2ff"),
@@ -64,8 +64,8 @@ def mountains(rng: random.Random, p: Palette) -> Drawing:
         for _ in range(trees):
             tx, ty, s = rng.uniform(20, w - 20), h * rng.uniform(0.92, 1), h * rng.uniform(0.08, 0.16)
             svg.add("path", d=path([(tx, ty - s * 1.6), (tx - s * 0.4, ty), (tx + s * 0.4, ty)], close=True))
-    wood = f" and {count_noun(trees, 'dark tree')} in front" if trees else ""
-    caption = f"A landscape with {count_noun(ridges, 'mountain ridge')} under a {disc}{wood}."
+    wood = f" and {words.plural(trees, 'dark tree')} in front" if trees else ""
+    caption = f"A landscape with {words.plural(ridges, 'mountain ridge')} under a {disc}{wood}."
     return Drawing(svg, caption, {"ridges": ridges, "peaks": peaks, "trees": trees})
 
 
@@ -96,7 +96,7 @@ def city_skyline(rng: random.Random, p: Palette) -> Drawing:
                         cell = (width - 9) / columns
                         svg.rect(x + 5 + column * cell, top + 12 + row * step, cell - 5, step * 0.5, "#ffd97d")
         x += width
-    caption = f"A city skyline of {count_noun(towers, 'tower')} with {lit} lit windows under a pale moon."
+    caption = f"A city skyline of {words.plural(towers, 'tower')} with {lit} lit windows under a pale moon."
     return Drawing(svg, caption, {"towers": towers, "lit_windows": lit})
 
 
@@ -143,7 +143,7 @@ def night_sky(rng: random.Random, p: Palette) -> Drawing:
     svg.text(w - 24, h - 20, name, 20, colour, "end", id="name", letter_spacing=3)
     return Drawing(
         svg,
-        f"A night sky over dark hills with a constellation of {count_noun(count, 'star')} named {name}.",
+        f"A night sky over dark hills with a constellation of {words.plural(count, 'star')} named {name}.",
         {"stars": count, "name": name},
     )
 
@@ -187,9 +187,11 @@ def seascape(rng: random.Random, p: Palette) -> Drawing:
         for _ in range(gulls):
             x, y = rng.uniform(40, w - 40), rng.uniform(24, horizon * 0.6)
             svg.add("path", d=f"M{short(x - 12)} {short(y)} q6 -8 12 0 q6 -8 12 0")
-    birds = f" and {count_noun(gulls, 'gull')} above" if gulls else ""
+    birds = f" and {words.plural(gulls, 'gull')} above" if gulls else ""
     return Drawing(
-        svg, f"A sea view with {count_noun(boats, 'sailing boat')}, a low sun{birds}.", {"boats": boats, "gulls": gulls}
+        svg,
+        f"A sea view with {words.plural(boats, 'sailing boat')}, a low sun{birds}.",
+        {"boats": boats, "gulls": gulls},
     )
 
 
@@ -221,7 +223,7 @@ def balloons(rng: random.Random, p: Palette) -> Drawing:
             if rng.random() < 0.7:
                 svg.ellipse(x, y, r * 0.4, r * 1.0, second)
             svg.rect(x - r * 0.25, y + r * 1.42, r * 0.5, r * 0.36, "#8d6e4a", rx=3)
-    return Drawing(svg, f"A sky with {count_noun(count, 'hot-air balloon')}.", {"balloons": count})
+    return Drawing(svg, f"A sky with {words.plural(count, 'hot-air balloon')}.", {"balloons": count})
 
 
 def forest(rng: random.Random, p: Palette) -> Drawing:
@@ -251,7 +253,7 @@ def forest(rng: random.Random, p: Palette) -> Drawing:
                     svg.add("ellipse", cx=x, cy=level - s * 0.5, rx=s * 0.13, ry=s * 0.55)
     return Drawing(
         svg,
-        f"A forest of {total} {kind} in {count_noun(rows, 'row')} that fade into the distance.",
+        f"A forest of {total} {kind} in {words.plural(rows, 'row')} that fade into the distance.",
         {"trees": total, "rows": rows, "tree_kind": kind},
     )
 

@@ -6,7 +6,7 @@ import random
 
 from . import words
 from .palette import Palette, mix, on
-from .svg import Drawing, Svg, count_noun, fit, path, polar, ring, short, slug
+from .svg import Drawing, Svg, fit, path, polar, ring, short, slug
 from .svg_maps import weather_icon
 
 
@@ -114,8 +114,8 @@ def dashboard(rng: random.Random, p: Palette) -> Drawing:
     shown = words.join([f"{name} {value:,}" for name, value in zip(names, values, strict=True)])
     return Drawing(
         svg,
-        f'A dashboard titled "{title}" with {count_noun(cards, "figure")} ({shown}), a chart of {n} bars and a '
-        f"ring of {count_noun(parts, 'part')}.",
+        f'A dashboard titled "{title}" with {words.plural(cards, "figure")} ({shown}), a chart of {n} bars and a '
+        f"ring of {words.plural(parts, 'part')}.",
         {"cards": cards, "bars": n, "ring_parts": parts},
     )
 

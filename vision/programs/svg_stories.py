@@ -8,7 +8,7 @@ import random
 
 from . import words
 from .palette import Palette, legible, on
-from .svg import Drawing, Point, Svg, count_noun, fit, path, polar, ring, short, slug
+from .svg import Drawing, Point, Svg, fit, path, polar, ring, short, slug
 from .svg_diagrams import label
 
 
@@ -35,7 +35,7 @@ def cycle(rng: random.Random, p: Palette) -> Drawing:
         label(svg, x, y, names[k], 18, on(fill), size * 1.6, font_weight="bold")
     topic = words.word(rng)
     svg.text(c, c + 9, topic, fit(topic, 30, 190), p.ink, "middle", id="title", font_weight="bold")
-    caption = f"A cycle of {count_noun(count, 'stage')} around the word {topic}: {words.join(names)}."
+    caption = f"A cycle of {words.plural(count, 'stage')} around the word {topic}: {words.join(names)}."
     return Drawing(svg, caption, {"stages": count, "centre": topic})
 
 
@@ -72,7 +72,7 @@ def timeline(rng: random.Random, p: Palette) -> Drawing:
                 svg.text(cx, 108 if up else 276, when, 20, legible(colour, p.paper), "middle", font_weight="bold")
                 label(svg, cx, 122 if up else 296, what, 13, p.ink, 124)
     caption = (
-        f"A {'vertical' if upright else 'horizontal'} timeline of {count_noun(count, 'event')} from "
+        f"A {'vertical' if upright else 'horizontal'} timeline of {words.plural(count, 'event')} from "
         f'{events[0][0]} ("{events[0][1]}") to {events[-1][0]} ("{events[-1][1]}").'
     )
     return Drawing(svg, caption, {"events": count, "first_year": events[0][0], "last_year": events[-1][0]})
@@ -112,7 +112,7 @@ def sequence_diagram(rng: random.Random, p: Palette) -> Drawing:
         back += answer
         here = there
     caption = (
-        f"A sequence diagram between {words.join(names)} with {count_noun(count, 'message')}, "
+        f"A sequence diagram between {words.join(names)} with {words.plural(count, 'message')}, "
         f"{words.number(back)} of them dashed."
     )
     return Drawing(svg, caption, {"actors": actors, "messages": count, "dashed": back})
@@ -152,7 +152,7 @@ def funnel(rng: random.Random, p: Palette) -> Drawing:
             svg.text(
                 260 if inside else 268 + half, y + 38, f"{name}: {values[k]}", 15, ink, "middle" if inside else "start"
             )
-    caption = f"A funnel of {count_noun(count, 'stage')} from {names[0]} ({values[0]}) to {names[-1]} ({values[-1]})."
+    caption = f"A funnel of {words.plural(count, 'stage')} from {names[0]} ({values[0]}) to {names[-1]} ({values[-1]})."
     return Drawing(svg, caption, {"stages": count, "first": values[0], "last": values[-1]})
 
 
@@ -190,7 +190,7 @@ def decision_tree(rng: random.Random, p: Palette) -> Drawing:
         else:
             svg.circle(x, y, 24, fill, id=f"leaf-{k + 1}")
             label(svg, x, y, rng.choice(("yes", "no", "A", "B", "C")), 13, on(fill), 40)
-    caption = f"A decision tree with {count_noun(inner, 'question')} and {count_noun(leaves, 'leaf', 'leaves')}."
+    caption = f"A decision tree with {words.plural(inner, 'question')} and {words.plural(leaves, 'leaf', 'leaves')}."
     return Drawing(svg, caption, {"questions": inner, "leaves": leaves})
 
 

@@ -7,7 +7,7 @@ import random
 
 from . import words
 from .palette import Palette, legible, mix, on
-from .svg import Drawing, Point, Svg, count_noun, polar, ring, short, slug
+from .svg import Drawing, Point, Svg, polar, ring, short, slug
 
 
 def circuit(rng: random.Random, p: Palette) -> Drawing:
@@ -62,7 +62,7 @@ def circuit(rng: random.Random, p: Palette) -> Drawing:
             elif kind != "none":
                 part(kind, x, y + dy / 2, True, dy)
     shown = [
-        count_noun(count, kind, "switches" if kind == "switch" else "batteries" if kind == "battery" else None)
+        words.plural(count, kind, "switches" if kind == "switch" else "batteries" if kind == "battery" else None)
         for kind, count in counts.items()
         if count
     ]
@@ -134,7 +134,7 @@ def floor_plan(rng: random.Random, p: Palette) -> Drawing:
     big = names[rooms.index(largest)]
     return Drawing(
         svg,
-        f"A floor plan with {count_noun(wanted, 'room')}: {words.join(names)}; the largest is the one named {big}.",
+        f"A floor plan with {words.plural(wanted, 'room')}: {words.join(names)}; the largest is the one named {big}.",
         {"rooms": wanted, "largest": big, "width_m": round(w / 50, 1)},
     )
 
@@ -212,7 +212,7 @@ def molecule(rng: random.Random, p: Palette) -> Drawing:
         elif balls:
             svg.circle(x, y, 12, "#4a4e57", id=f"atom-{k + 1}")
     caption = (
-        f"A structural formula with {count_noun(rings, 'fused ring' if rings > 1 else 'ring')}, {len(atoms)} "
+        f"A structural formula with {words.plural(rings, 'fused ring' if rings > 1 else 'ring')}, {len(atoms)} "
         f"atoms and {len(bonds)} bonds; lettered atoms: {words.join(sorted(letters.values()) or ['none'])}."
     )
     return Drawing(svg, caption, {"rings": rings, "atoms": len(atoms), "bonds": len(bonds)})
@@ -255,7 +255,7 @@ def gears(rng: random.Random, p: Palette) -> Drawing:
             svg.text(cx, cy + 5, n, 14, p.ink, "middle", id=f"teeth-{k + 1}")
     return Drawing(
         svg,
-        f"A train of {count_noun(count, 'gear')} with {words.join([str(t) for t in teeth])} teeth.",
+        f"A train of {words.plural(count, 'gear')} with {words.join([str(t) for t in teeth])} teeth.",
         {"gears": count, "first_teeth": teeth[0], "last_teeth": teeth[-1]},
     )
 
@@ -293,7 +293,7 @@ def dimension_plate(rng: random.Random, p: Palette) -> Drawing:
     svg.text(x0 + pw, y0 - 16, f"{across * down} × ⌀{diameter}", 16, ink, "end", id="dimension-holes")
     caption = (
         f"A dimensioned drawing of a plate {w} mm wide and {h} mm high with "
-        f"{count_noun(across * down, 'hole')} of {diameter} mm diameter."
+        f"{words.plural(across * down, 'hole')} of {diameter} mm diameter."
     )
     return Drawing(svg, caption, {"width_mm": w, "height_mm": h, "holes": across * down, "hole_diameter_mm": diameter})
 

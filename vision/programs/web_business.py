@@ -228,7 +228,7 @@ def team(rng: random.Random, p: Palette) -> Page:
         el("p", words.paragraph(rng, rng.randint(1, 3))),
     )
     caption = (
-        f"A team page of {brand} that presents {words.plural(count, 'person').replace('persons', 'people')} in "
+        f"A team page of {brand} that presents {words.plural(count, 'person', 'people')} in "
         f"{words.plural(columns, 'column')}, {names[0]} first."
     )
     return Page(

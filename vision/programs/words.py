@@ -156,13 +156,13 @@ def number(count: int) -> str:
     return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
 
 
-def plural(count: int, noun: str) -> str:
-    """ "one petal", "three petals"."""
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """ "one petal", "three petals"; `many` is the plural where it is not regular."""
     if count == 1:
         return f"one {noun}"
-    if noun.endswith("y") and noun[-2] not in "aeo":
-        return f"{number(count)} {noun[:-1]}ies"
-    return f"{number(count)} {noun}{'es' if noun.endswith(('s', 'x', 'ch', 'sh')) else 's'}"
+    if many is None and noun.endswith("y") and noun[-2] not in "aeo":
+        many = f"{noun[:-1]}ies"
+    return f"{number(count)} {many or noun + ('es' if noun.endswith(('s', 'x', 'ch', 'sh')) else 's')}"
 
 
 def article(noun: str) -> str:
