@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import random
@@ -21,6 +22,7 @@ from typing import Any
 
 import psutil
 from datatrove.data import Document
+from PIL import Image
 
 from ..record import OBJECT, image
 from ..stage import Context, Filtered, Stage, seeded_rng
@@ -32,6 +34,9 @@ NAME = "resilience"
 SUMMARY = "kill -9 at every durable step and at random moments: what is lost, doubled, corrupt or different afterwards"
 
 RANDOM_KILLS = 30
+_MARK = "K3DATA_STORM"
+"""Environment variable by which the processes of one run are known."""
+SIDE = 24
 _RECIPE = """
 name: storm
 seed: 11
@@ -50,7 +55,7 @@ errors: {{budget: 0.2}}
 
 
 class Work(Stage):
-    """Stands for a renderer: gives each record a part of pseudo-random bytes, drops some, fails on some."""
+    """Stands for a renderer: gives each record a picture of pseudo-random noise, drops some, fails on some."""
 
     delay_s: float = 0.0
 
@@ -64,8 +69,10 @@ class Work(Stage):
             raise Filtered("ninth", "every ninth is dropped")
         if number % 17 == 6:
             raise ValueError("every seventeenth fails")
-        data = seeded_rng("picture", record.id).randbytes(2000)
-        record.media = [image(data, mime="image/png", width=1, height=1)]
+        noise = seeded_rng("picture", record.id).randbytes(SIDE * SIDE * 3)
+        buffer = io.BytesIO()
+        Image.frombytes("RGB", (SIDE, SIDE), noise).save(buffer, "png")
+        record.media = [image(buffer.getvalue(), mime="image/png", width=SIDE, height=SIDE)]
         record.text = OBJECT + record.text
         return record
 
@@ -100,6 +107,7 @@ class Storm:
         (folder / "items.jsonl").write_text("\n".join(rows) + "\n")
         (folder / "recipe.yaml").write_text(_RECIPE.format(module=__name__, unit=unit, delay=delay_s))
         self.seconds = 0.0
+        self.runs = 0
         self.wanted = self._undisturbed()
 
     def _undisturbed(self) -> dict[str, str]:
@@ -115,12 +123,15 @@ class Storm:
         """A run as a process, silent."""
         command = [sys.executable, "-c", "from k3data.pipelines.cli import main; main()"]
         arguments = ["run", str(self.folder / "recipe.yaml"), "--out", out, "-q", "--workers", str(workers)]
-        return subprocess.Popen([*command, *arguments], env=environ, stderr=subprocess.PIPE)
+        marked = {**(environ or os.environ), _MARK: out}
+        return subprocess.Popen([*command, *arguments], env=marked, stderr=subprocess.PIPE)
 
     def steps(self) -> list[dict[str, Any]]:
         """The durable steps of one whole run, journalled twice: when begun and when done."""
         with self._journal() as (journal, hooks):
-            self.start(f"{self.base}/steps", environment(Faults(str(journal.path)), hooks), workers=1).communicate()
+            self.runs += 1
+            out = f"{self.base}/steps-{self.runs}"
+            self.start(out, environment(Faults(str(journal.path)), hooks), workers=1).communicate()
             return journal.steps()
 
     def kill_at_step(self, number: int, after: bool) -> Tally:
@@ -261,10 +272,17 @@ def _is_worker(process: psutil.Process) -> bool:
         return False
 
 
+def _output_of(process: psutil.Process) -> str | None:
+    try:
+        return process.environ().get(_MARK)
+    except psutil.Error:
+        return None
+
+
 def _wait_for_orphans(out: str, timeout_s: float = 10.0) -> None:
     """Wait until the workers of a killed run are gone: they end by their parent-death signal."""
     deadline = time.monotonic() + timeout_s
-    while any(_is_worker(one) and one.ppid() == 1 for one in psutil.process_iter()):
+    while any(_is_worker(one) and _output_of(one) == out for one in psutil.process_iter()):
         if time.monotonic() > deadline:
             raise RuntimeError("workers outlive their killed supervisor")
         time.sleep(0.05)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -14,7 +15,7 @@ from fsspec.utils import glob_translate
 from ..errors import UserError
 from ..record import licence
 from ..stage import Context, Input
-from ..store import Store, open_store
+from ..store import Entry, Store, open_store
 
 _CHUNK = 1 << 20
 
@@ -28,12 +29,14 @@ class Folder:
         store: how its files are read.
         spdx: the licence of the distribution it belongs to, or None.
         attribution: whom that licence asks to be credited.
+        files: the paths below the root that belong to it; None = all that lie there.
     """
 
     name: str
     store: Store
     spdx: str | None = None
     attribution: str = ""
+    files: frozenset[str] | None = None
 
     def matching(self, globs: list[str]) -> list[Input]:
         """The files that match one of the globs, sorted, with the digests of their contents.
@@ -42,13 +45,21 @@ class Folder:
             UserError: nothing matches.
         """
         patterns = [re.compile(glob_translate(one)) for one in globs]
-        entries = [one for one in self.store.list() if any(pattern.match(one.path) for pattern in patterns)]
+        entries = [one for one in self._entries() if any(pattern.match(one.path) for pattern in patterns)]
         if not entries:
             raise UserError(f"no file matches {', '.join(globs)} below {self.store.url}")
         return [
             Input(f"{self.name}/{one.path}", one.size, f"{one.modified:.6f}", self.digest(one.path, one.size))
             for one in entries
         ]
+
+    def _entries(self) -> Iterator[Entry]:
+        if self.files is None:
+            yield from self.store.list()
+            return
+        for path in sorted(self.files):
+            if (entry := self.store.entry(path)) is not None:
+                yield entry
 
     def digest(self, path: str, size: int) -> str:
         """SHA-256 of one file, read in pieces."""
@@ -91,7 +102,8 @@ def _distribution(package: str) -> Folder:
     spdx = about.get("License-Expression") or _from_classifiers(about.get_all("Classifier") or [])
     author = about.get("Author") or (about.get("Author-email") or "").split("<")[0].strip()
     credit = f"{package} {found.version}" + (f" by {author}" if author else "")
-    return Folder(f"package:{package}", open_store(Path(str(found.locate_file("")))), spdx, credit)
+    files = frozenset(str(one) for one in found.files or () if not str(one).startswith(".."))
+    return Folder(f"package:{package}", open_store(Path(str(found.locate_file("")))), spdx, credit, files)
 
 
 _CLASSIFIERS = {
