@@ -104,7 +104,8 @@ def stepped_shaft(rng: random.Random) -> Part:
 
 
 def pulley(rng: random.Random) -> Part:
-    grooves, outer, bore = rng.randint(1, 4), rng.randint(40, 140), rng.randint(8, 24)
+    grooves, outer = rng.randint(1, 4), rng.randint(40, 140)
+    bore = rng.randint(8, min(24, outer // 4))
     depth, land = half(rng.uniform(4, min(14, outer * 0.14))), half(rng.uniform(2, 5))
     groove = half(depth * rng.uniform(0.9, 1.5))
     hub, hub_length = half(min(outer * 0.55, bore * rng.uniform(1.6, 2.4))), rng.choice((0, rng.randint(6, 40)))
