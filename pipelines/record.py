@@ -25,7 +25,7 @@ LICENCE_CLASSES = ("public", "permissive", "attribution", "share-alike", "copyle
 """From the least to the most demanding; a sample made from several parents takes the last of theirs."""
 
 _SPDX_CLASS = {
-    "public": ["CC0-1.0", "Unlicense", "0BSD", "PDDL-1.0", "public-domain"],
+    "public": ["CC0-1.0", "Unlicense", "0BSD", "PDDL-1.0", "CC-PDDC"],
     "permissive": ["MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "PostgreSQL", "PSF-2.0", "Zlib",
                    "OFL-1.1"],
     "attribution": ["CC-BY-4.0", "CC-BY-3.0", "ODC-By-1.0"],
