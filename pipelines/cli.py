@@ -34,6 +34,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log what the engine does.")]
 Job = Annotated[str | None, typer.Option("--job", help="Which job's data set. Default: the last complete one.")]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Worker processes.")]
+Replan = Annotated[bool, typer.Option("--replan", help="Accept inputs that changed since the plan was frozen.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only about so many items, in whole units.")]
 
 
@@ -95,11 +97,9 @@ def run(
     out: Into = None,
     set_: Set = None,
     limit: Limit = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Worker processes.")] = None,
+    workers: Workers = None,
     preview: Annotated[int | None, typer.Option("--preview", min=1, help="Print N results and write nothing.")] = None,
-    replan: Annotated[
-        bool, typer.Option("--replan", help="Accept inputs that changed since the plan was frozen.")
-    ] = False,
+    replan: Replan = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -120,10 +120,8 @@ def run(
 def resume(
     out: Out,
     set_: Set = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Worker processes.")] = None,
-    replan: Annotated[
-        bool, typer.Option("--replan", help="Accept inputs that changed since the plan was frozen.")
-    ] = False,
+    workers: Workers = None,
+    replan: Replan = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,

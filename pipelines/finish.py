@@ -6,6 +6,7 @@ import hashlib
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -105,16 +106,7 @@ def statistics(recipe: Recipe, job: Job, plan: Plan, records: list[UnitRecord]) 
 def shard_rows(records: list[UnitRecord]) -> list[dict[str, Any]]:
     """Rows of the shard index, in the plan's order."""
     return [
-        {
-            "shard": shard.path.rsplit("/", 1)[-1],
-            "bytes": shard.bytes,
-            "samples": shard.samples,
-            "sha256": shard.sha256,
-            "signature": shard.signature,
-            "split": shard.split,
-            "licence": shard.licence,
-            "unit": record.unit,
-        }
+        {**asdict(shard), "shard": shard.path.rsplit("/", 1)[-1], "unit": record.unit}
         for record in records
         for shard in record.shards
     ]

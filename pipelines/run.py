@@ -91,7 +91,8 @@ def _run_job(
     progress = progress_of(job.name, plan, records)
     if missing:
         workers = options.workers or _workers(recipe)
-        supervisor = Supervisor(recipe, job, plan, store, root.url, options.file, workers, screen.show)
+        show = _SpaceWatch(store, screen).show
+        supervisor = Supervisor(recipe, job, plan, store, root.url, options.file, workers, show)
         stop.append(supervisor.stop)
         progress = supervisor.run(missing, progress)
         stop.remove(supervisor.stop)
@@ -175,7 +176,31 @@ def progress_of(job: str, plan: Plan, records: dict[str, UnitRecord]) -> Progres
     for record in done:
         progress.outcomes.update(record.outcomes)
         progress.samples += record.samples
+        progress.bytes += sum(shard.bytes for shard in record.shards)
     return progress
+
+
+class _SpaceWatch:
+    """Shows progress, and says once when what is still to come will not fit on the disk."""
+
+    def __init__(self, store: Store, screen: Screen):
+        self._folder = store.local("")
+        self._screen = screen
+        self._seen = 0
+
+    def show(self, progress: Progress) -> None:
+        self._screen.show(progress)
+        if self._folder is None or progress.units_done <= self._seen:
+            return
+        self._seen = progress.units_done
+        to_come = progress.bytes / progress.units_done * (progress.units - progress.units_done)
+        free = shutil.disk_usage(self._folder).free
+        if to_come > free:
+            self._folder = None
+            self._screen.say(
+                f"{progress.job}: about {to_come / 1e9:.1f} GB are still to come and {free / 1e9:.1f} GB are free; "
+                "when the disk is full the run stops, and goes on once there is room"
+            )
 
 
 def _workers(recipe: Recipe) -> int:

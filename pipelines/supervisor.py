@@ -77,6 +77,7 @@ class Progress:
     in_work: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     samples: int = 0
+    bytes: int = 0
     deaths: int = 0
 
 
@@ -257,6 +258,7 @@ class Supervisor:
         self.progress.items_done += message["items"]
         self.progress.outcomes.update(message["outcomes"])
         self.progress.samples += message["samples"]
+        self.progress.bytes += message["bytes"]
         self.show(self.progress)
 
     def _land(self, worker: _Worker) -> None:

@@ -24,6 +24,7 @@ from datatrove.pipeline.base import PipelineStep
 
 from . import recipe as recipes
 from .errors import K3DataError
+from .ledger import UnitRecord
 from .plan import Plan, Unit
 from .store import open_store
 from .unit import Flight, UnitRun
@@ -122,8 +123,7 @@ def _work(line: Line, start: dict[str, Any]) -> None:
             line.send(items=done)
 
         record = UnitRun(recipe, job, plan, unit, store, start["output"], flight, progress, only.get("item")).run()
-        summary = {"samples": record.samples, "outcomes": record.outcomes, "items": record.items} if record else {}
-        line.send(done=unit.position, trial=record is None, **summary)
+        line.send(done=unit.position, trial=record is None, **(_summary(record) if record else {}))
 
     with tempfile.TemporaryDirectory(prefix="k3data-logs-") as logs:
         executor = InProcessExecutor(
@@ -137,6 +137,11 @@ def _work(line: Line, start: dict[str, Any]) -> None:
         )
         executor.run()
     line.send(ended=True)
+
+
+def _summary(record: UnitRecord) -> dict[str, Any]:
+    stored = sum(shard.bytes for shard in record.shards)
+    return {"samples": record.samples, "outcomes": record.outcomes, "items": record.items, "bytes": stored}
 
 
 if __name__ == "__main__":
