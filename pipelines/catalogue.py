@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -78,12 +79,23 @@ def _parameters(model: type) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "type": inspect.formatannotation(field.annotation).replace("typing.", ""),
+            "type": _type_name(field.annotation),
             "required": field.is_required(),
             "default": None if field.is_required() else _plain(field.get_default(call_default_factory=True)),
         }
         for name, field in model.model_fields.items()
     ]
+
+
+def _type_name(annotation: Any) -> str:
+    """The annotation as one would write it, without validators and module names."""
+    if isinstance(annotation, type) and not get_args(annotation):
+        return annotation.__name__
+    if get_origin(annotation) is Annotated:
+        return _type_name(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return " | ".join(_type_name(one) for one in get_args(annotation)).replace("NoneType", "None")
+    return inspect.formatannotation(annotation).replace("typing.", "")
 
 
 def _plain(value: Any) -> Any:
