@@ -10,6 +10,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from .types import Element
@@ -24,10 +25,18 @@ _COUNTED = {
 }  # fmt: skip
 
 
-def derive(kind: str, program: str, layout: Sequence[Element], log: dict[str, Any]) -> str:
-    """A caption of one or two sentences; "" if nothing certain can be said."""
+def derive(kind: str, program: str, layout: Sequence[Element], log: dict[str, Any], path: str = "") -> str:
+    """A caption of one or two sentences; "" if nothing certain can be said.
+
+    Args:
+        kind: svg, web or cad.
+        program: its source.
+        layout: what the renderer placed.
+        log: what else the renderer found out (`bbox_mm`, `faces`).
+        path: path of the file it came from; a file named in words names the drawing.
+    """
     if kind == "svg":
-        return _svg(program, layout)
+        return _svg(program, layout, _file_words(path))
     if kind == "web":
         return _web(program, layout)
     return _cad(layout, log)
@@ -40,13 +49,14 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'es' if noun.endswith(('s', 'x', 'ch')) else 's'}"
 
 
-def _svg(program: str, layout: Sequence[Element]) -> str:
+def _svg(program: str, layout: Sequence[Element], name: str) -> str:
     title = _title(program)
     shapes = Counter(one.text for one in layout if one.role not in ("text", "group") and one.text)
     words = [one.text for one in layout if one.role == "text" and one.text]
     parts = [counted(count, noun) for noun, count in shapes.most_common(_SAID)]
     parts += [f'the words "{words[0]}"'] if words else []
-    opening = f'A drawing titled "{title}"' if title else "A drawing" if parts else ""
+    named = f'titled "{title}"' if title else f'named "{name}"' if name else ""
+    opening = f"A drawing {named}".rstrip() if parts or named else ""
     others = sum(shapes.values()) - sum(count for _, count in shapes.most_common(_SAID))
     if others > 0:
         parts.append(counted(others, "other shape"))
@@ -80,6 +90,13 @@ def _cad(layout: Sequence[Element], log: dict[str, Any]) -> str:
 def _title(program: str) -> str:
     found = _TITLE.search(program)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", "", found[1])).split())[:200] if found else ""
+
+
+def _file_words(path: str) -> str:
+    """The file's name as words, if it consists of words: `icons/coffee-cup.svg` is "coffee cup"."""
+    stem = PurePosixPath(path).stem
+    words = re.split(r"[-_ ]+", stem)
+    return " ".join(words).lower() if all(word.isalpha() and len(word) > 1 for word in words) else ""
 
 
 def _join(parts: list[str]) -> str:

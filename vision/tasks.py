@@ -79,7 +79,9 @@ class Tasks(Stage):
         source = record.metadata["source"]
         rng = self._context.rng("vision.tasks", f"{source['uri']}/{source['item']}")
         tasks = [_image_to_code(rng, kind, program, record.media)]
-        caption = scratch.get("caption") or derive(kind, program, layout, scratch.get("render_log") or {})
+        caption = scratch.get("caption") or derive(
+            kind, program, layout, scratch.get("render_log") or {}, source["item"]
+        )
         if caption:
             tasks.append(_code_to_caption(rng, kind, program, caption))
         ids_are_words = kind == "svg" and bool(scratch.get("trusted"))

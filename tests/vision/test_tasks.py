@@ -163,7 +163,10 @@ def test_a_collected_drawing_is_described_by_its_title_and_its_shapes():
     assert derive("cad", "", [], {"bbox_mm": [20.0, 10.0, 5.5], "faces": 6}) == (
         "A solid part that measures 20 × 10 × 5.5 mm and has 6 faces."
     )
-    assert derive("svg", "<svg/>", [], {}) == ""
+    assert derive("svg", "<svg/>", [], {}) == derive("svg", "<svg/>", [], {}, "icons/f00-12.svg") == ""
+    assert derive("svg", "<svg/>", layout[:1], {}, "icons/coffee-cup.svg") == (
+        'A drawing named "coffee cup" with 1 red circle.'
+    )
 
 
 def test_generated_drawings_go_through_renderer_and_tasks(tmp_path):
