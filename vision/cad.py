@@ -10,6 +10,7 @@ import importlib.metadata
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,9 @@ class CadRenderer:
 
     def lint(self, program: str, spec: RenderSpec) -> Failure | None:
         return cad_lint.check(program)
+
+    def starter(self) -> Callable[[], None] | None:
+        return None
 
     def render(self, program: str, spec: RenderSpec) -> Render | Failure:
         assert self._zygote and self._zygote.stdin and self._studio

@@ -138,13 +138,17 @@ class Browser:
         self._background = "#ffffff"
         self.version = ""
 
+    @property
+    def running(self) -> bool:
+        return self._browser is not None
+
     def start(self) -> None:
         """Start the browser, if it is not running.
 
         Raises:
             MissingBrowser: it does not start.
         """
-        if self._browser is not None:
+        if self.running:
             return
         from playwright.sync_api import Error, sync_playwright
 

@@ -15,7 +15,6 @@ import itertools
 import os
 import signal
 import struct
-import time
 from types import TracebackType
 from typing import Any
 
@@ -158,10 +157,10 @@ class RenderPool:
         worker = self._ready()
         self.attempts += 1
         request = next(self._ids)
-        deadline = time.monotonic() + self.timeout_s + _GRACE_S
+        budget_s = self.timeout_s + _GRACE_S
         try:
             header, pictures = worker.ask(
-                {"id": request, "spec": dataclasses.asdict(spec)}, payload, deadline, self.memory_mib
+                {"id": request, "spec": dataclasses.asdict(spec)}, payload, budget_s, self.memory_mib
             )
             outcome, used = self._checked(header, pictures, request), worker.jobs > 1
             if header["worn"]:

@@ -92,9 +92,9 @@ class Worker:
         return hello
 
     def ask(
-        self, header: dict[str, Any], payload: bytes, deadline: float, memory_mib: int
+        self, header: dict[str, Any], payload: bytes, budget_s: float, memory_mib: int
     ) -> tuple[dict[str, Any], bytes]:
-        """Send one request and read one reply.
+        """Send one request and read one reply, within `budget_s` of what the worker calls the program's own time.
 
         Raises:
             frames.Late, frames.Closed, frames.FrameError: no reply.
@@ -107,8 +107,14 @@ class Worker:
             if self.memory_mib() > 2 * self.idle_mib + memory_mib:
                 raise MemoryError
 
+        deadline = time.monotonic() + budget_s
         frames.write_until(self._in, frames.pack(header, payload), deadline, watch)
-        return frames.read(self._out, deadline, watch)
+        while True:
+            reply = frames.read(self._out, deadline, watch)
+            clock = reply[0].get("clock")
+            if clock is None:
+                return reply
+            deadline = time.monotonic() + (START_LIMIT_S if clock == "stopped" else budget_s)
 
     def memory_mib(self) -> float:
         """Memory that the worker and its descendants hold, what they share counted once."""

@@ -7,6 +7,7 @@ attached, one U+FFFC per picture before the program, and the layout in `scratch`
 from __future__ import annotations
 
 import atexit
+from pathlib import Path
 from typing import Any, ClassVar
 
 from datatrove.data import Document
@@ -19,6 +20,7 @@ from .fingerprint import fingerprint
 from .isolation import IsolationError
 from .pool import RenderPool
 from .types import FICKLE, INPUT_FAULTS, Failure, RenderSpec
+from .web_lint import inline_resources
 
 
 class Size(BaseModel):
@@ -37,6 +39,8 @@ class Render(Stage):
         svg: the drawing's upper bounds; its aspect is kept.
         web: the viewport's width, and the height at which long pages are cut.
         cad: the size of each view.
+        inline_local: put style sheets and pictures that lie beside a collected page into its text. They are no inputs
+            of the plan: a run does not notice when they change.
         allow_untrusted_code: also execute programs that we did not generate, given full isolation.
         timeout_s: CPU seconds for one program.
         memory_mib: memory for one program.
@@ -48,6 +52,7 @@ class Render(Stage):
     svg: Size = Size(width=512, height=512)
     web: Size = Size(width=1280, height=1600)
     cad: Size = Size(width=512, height=512)
+    inline_local: bool = False
     allow_untrusted_code: bool = False
     timeout_s: float = 20.0
     memory_mib: int = 2048
@@ -58,18 +63,25 @@ class Render(Stage):
         kind = record.metadata["kind"]
         if kind not in ("svg", "web", "cad"):
             raise InvalidInput("unsupported_kind", f"no renderer draws {kind!r}")
-        trusted = bool(record.metadata.setdefault("scratch", {}).get("trusted", False))
+        scratch = record.metadata.setdefault("scratch", {})
+        trusted = bool(scratch.get("trusted", False))
         if kind == "cad" and not trusted and not self.allow_untrusted_code:
             raise InvalidInput("forbidden", "a collected program that would be executed; see allow_untrusted_code")
         size: Size = getattr(self, kind)
         spec = RenderSpec(size.width, size.height, trusted=trusted)
         try:
-            outcome = self._pool(kind).render(record.text, spec)
+            outcome = self._pool(kind).render(self._program(record, kind), spec)
         except IsolationError as error:
             raise InvalidInput("forbidden", str(error)) from error
         if isinstance(outcome, Failure):
             raise _rejection(outcome)
         return _filled(record, outcome)
+
+    def _program(self, record: Document, kind: str) -> str:
+        folder = record.metadata["scratch"].get("folder")
+        if self.inline_local and kind == "web" and folder:
+            return inline_resources(record.text, Path(folder))
+        return record.text
 
     def _pool(self, kind: str) -> RenderPool:
         """The kind's pool, kept over units: starting one costs more than a hundred pictures."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.metadata
+from collections.abc import Callable
 
 import cairocffi
 
@@ -54,6 +55,12 @@ class SvgRenderer:
         self._examined = (program, spec, document)
         return None
 
+    def starter(self) -> Callable[[], None] | None:
+        if self._examined is None or not self._examined[2].browser:
+            return None
+        browser = self._browser = self._browser or Browser(self._browser_path, sandbox=self._sandbox)
+        return None if browser.running else browser.start
+
     def render(self, program: str, spec: RenderSpec) -> Render | Failure:
         if self._examined is None or self._examined[:2] != (program, spec):
             fault = self.lint(program, spec)
@@ -89,15 +96,14 @@ class SvgRenderer:
         )
 
     def _in_browser(self, document: svg_lint.Document, spec: RenderSpec) -> Render | Failure:
-        if self._browser is None:
-            self._browser = Browser(self._browser_path, sandbox=self._sandbox)
-        drawn = draw_in_browser(self._browser, document, spec.background)
+        browser = self._browser = self._browser or Browser(self._browser_path, sandbox=self._sandbox)
+        drawn = draw_in_browser(browser, document, spec.background)
         if isinstance(drawn, Failure):
             return drawn
         picture, layout = drawn
         log = {"engine": "browser", "reasons": ", ".join(document.browser)}
         return png.blank(picture) or Render(
-            (png.encode("picture", picture),), tuple(layout), document.text, self._browser.version, log
+            (png.encode("picture", picture),), tuple(layout), document.text, browser.version, log
         )
 
     def selftest(self) -> str | None:

@@ -6,6 +6,7 @@ Coordinates are float pixels in the picture, origin top left, x to the right, y 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -115,6 +116,9 @@ class Renderer(Protocol):
 
     def lint(self, program: str, spec: RenderSpec) -> Failure | None:
         """Refuse, without drawing, what would be unsafe or could not be drawn truly."""
+
+    def starter(self) -> Callable[[], None] | None:
+        """What must be started before the program linted last can be drawn, if anything; no cost of the program."""
 
     def render(self, program: str, spec: RenderSpec) -> Render | Failure: ...
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from . import colours, png
 from .chromium import Browser, require_chromium
 from .page_scripts import WEB_LAYOUT
@@ -41,6 +43,9 @@ class WebRenderer:
     def lint(self, program: str, spec: RenderSpec) -> Failure | None:
         page = normalise(program)
         return page if isinstance(page, Failure) else None
+
+    def starter(self) -> Callable[[], None] | None:
+        return None if self._browser.running else self._browser.start
 
     def render(self, program: str, spec: RenderSpec) -> Render | Failure:
         page = normalise(program)

@@ -13,11 +13,14 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from . import frames, isolation
 from .types import Failure, Render, Renderer, RenderSpec
+
+_Outcome = TypeVar("_Outcome")
 
 RENDERERS = {"svg": ("svg", "SvgRenderer"), "web": ("web", "WebRenderer"), "cad": ("cad", "CadRenderer")}
 """Kind → (module of this package, class)."""
@@ -75,16 +78,32 @@ def _serve(renderer: Renderer, requests: int, replies: int, timeout_s: float) ->
         except frames.Closed:
             renderer.close()
             return
-        outcome = _answer(renderer, payload.decode("utf-8", "surrogatepass"), RenderSpec(**header["spec"]), timeout_s)
+        outcome = _answer(renderer, replies, header, payload.decode("utf-8", "surrogatepass"), timeout_s)
         answer, pictures = encode(outcome)
         frames.write(replies, {"id": header["id"], "worn": renderer.worn, **answer}, pictures)
 
 
-def _answer(renderer: Renderer, program: str, spec: RenderSpec, timeout_s: float) -> Render | Failure:
-    """Lint and draw one program under a limit of CPU time, whose end is the end of this process (SIGPROF)."""
+def _answer(
+    renderer: Renderer, replies: int, header: dict[str, Any], program: str, timeout_s: float
+) -> Render | Failure:
+    """Lint and draw one program. What has to be started for it stops its clock, here and in the parent."""
+    spec = RenderSpec(**header["spec"])
+    fault = _limited(lambda: renderer.lint(program, spec), timeout_s)
+    if fault is not None:
+        return fault
+    start = renderer.starter()
+    if start is not None:
+        frames.write(replies, {"id": header["id"], "clock": "stopped"})
+        start()
+        frames.write(replies, {"id": header["id"], "clock": "running"})
+    return _limited(lambda: renderer.render(program, spec), timeout_s)
+
+
+def _limited(step: Callable[[], _Outcome], timeout_s: float) -> _Outcome | Failure:
+    """Run one step under a limit of CPU time, whose end is the end of this process (SIGPROF)."""
     signal.setitimer(signal.ITIMER_PROF, timeout_s)
     try:
-        return renderer.lint(program, spec) or renderer.render(program, spec)
+        return step()
     except MemoryError:
         return Failure("memory", "render", "ran out of memory")
     except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from pathlib import Path
 
 import pytest
 from k3data.pipelines.record import OBJECT, licence, new_record, validate
@@ -75,6 +76,19 @@ def test_collected_programs_run_only_when_allowed_and_locked_in():
         assert "isolation" in refused.detail  # a machine that cannot lock the program in
     finally:
         stage.shutdown()
+
+
+def test_a_collected_page_may_take_in_what_lies_beside_it(tmp_path: Path):
+    (tmp_path / "a.css").write_text("body{background:#00f}")
+    page = '<!doctype html><link rel=stylesheet href="a.css"><h1>Hello</h1>'
+    texts = {}
+    for inline in (False, True):
+        stage = Render(inline_local=inline)
+        item = record(page, "web")
+        item.metadata["scratch"]["folder"] = str(tmp_path)
+        texts[inline] = stage.process(item).text
+        stage.shutdown()
+    assert "background:#00f" in texts[True] and "background:#00f" not in texts[False]
 
 
 def test_sizes_shape_the_data_and_limits_do_not():
