@@ -48,6 +48,9 @@ _FORMAT = (
     "absolute pixels of the {width} × {height} picture, once normalised to [0, 1]."
 )
 
+_LAYOUT_MAX = 400
+"""Renderers stop listing elements here. In a longer layout something unseen might fit a description too."""
+
 
 class Tasks(Stage):
     """Add tasks to a rendered program.
@@ -102,6 +105,8 @@ class Tasks(Stage):
         for index, part in enumerate(media):
             width, height = part.metadata["width"], part.metadata["height"]
             shown = [one for one in layout if one.image == index]
+            if len(shown) >= _LAYOUT_MAX:
+                continue
             usable = [pair for pair in unambiguous(shown, ids_are_words) if self._askable(pair[1], width, height)]
             if usable:
                 candidates[index] = usable

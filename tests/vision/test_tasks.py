@@ -120,6 +120,12 @@ def test_with_several_pictures_the_prompt_names_the_one_that_is_meant(tmp_path):
     assert "picture 2 of 2 (view1)" in prompt and ("the front view" in prompt or "the hole of 4 mm" in prompt)
 
 
+def test_a_layout_that_may_have_been_cut_off_is_not_asked_about(tmp_path):
+    layout = [shape(f"word{k}", (10, 10, 60, 25), "text") for k in range(400)]
+    assert "grounding" not in by_name(stage(tmp_path).process(record(layout)))
+    assert "grounding" in by_name(stage(tmp_path).process(record(layout[:399])))
+
+
 def test_grounding_asks_for_at_most_the_number_set(tmp_path):
     layout = [shape(f"word{k}", (10, 10 + 20 * k, 60, 25 + 20 * k), "text") for k in range(12)]
     counts = {
