@@ -126,14 +126,14 @@ def line_chart(rng: random.Random, p: Palette) -> Drawing:
     start = rng.randrange(12)
     for k, x in enumerate(xs):
         svg.text(x, bottom + 20, words.MONTHS[(start + k) % 12], svg.width * 0.022, p.muted, "middle")
-    curved, dots, last = rng.random() < 0.5, rng.random() < 0.6, []
+    curved, dots = rng.random() < 0.5, rng.random() < 0.6
+    ends: list[tuple[float, str, str]] = []
     for row, name in enumerate(names):
         level = rng.uniform(0.2, 0.85)
         points = []
         for x in xs:
             level = min(max(level + rng.uniform(-0.2, 0.2), 0.04), 0.98)
             points.append((x, bottom - (bottom - top) * level))
-        last.append(round(level * highest))
         colour = legible(p.accents[row], p.paper)
         svg.path(
             smooth(points) if curved else path(points),
@@ -146,14 +146,12 @@ def line_chart(rng: random.Random, p: Palette) -> Drawing:
         if dots:
             for x, y in points:
                 svg.circle(x, y, 4, p.paper, stroke=colour, stroke_width=2)
-        svg.text(
-            right + 8,
-            points[-1][1] + 4,
-            name,
-            fit(name, svg.width * 0.025, svg.width * 0.13),
-            colour,
-            id=f"label-{slug(name)}",
-        )
+        ends.append((points[-1][1] + 4, name, colour))
+    free, text_size = 0.0, svg.width * 0.025
+    for y, name, colour in sorted(ends):  # names of lines that end close together give way downwards
+        free = max(y, free)
+        svg.text(right + 8, free, name, fit(name, text_size, svg.width * 0.13), colour, id=f"label-{slug(name)}")
+        free += text_size * 1.1
     caption = (
         f"A line chart of monthly {topic.lower()} over {count} months with {words.plural(series, 'line')}: "
         f"{words.join(names)}."

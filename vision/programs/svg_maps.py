@@ -84,7 +84,7 @@ def contour_map(rng: random.Random, p: Palette) -> Drawing:
         labels.append((cx, cy, f"{name} {top} m"))
     for cx, cy, text in labels:
         svg.polygon([(cx - 6, cy + 5), (cx, cy - 7), (cx + 6, cy + 5)], "#222222", id=f"peak-{slug(text)}")
-        svg.text(cx, cy + 22, text, 13, "#222222", "middle", font_weight="bold")
+        svg.text(min(max(cx, 72), w - 72), cy + 22, text, 13, "#222222", "middle", font_weight="bold")
     return Drawing(
         svg,
         f"A contour map with a river and {words.plural(hills, 'hill')}; the highest is {highest[1]} at {highest[0]} m.",
