@@ -35,8 +35,8 @@ _TOLERANCE = 6
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Figures over 2,000 inputs, or over 300 with short limits."""
-    count, timeout_s = (300, 1.5) if quick else (2000, 5.0)
+    """Figures over 2,000 inputs, or over 250 with short limits."""
+    count, timeout_s = (250, 1.5) if quick else (2000, 5.0)
     tally = Tally()
     with listener() as (beacon, connections):
         pools = {kind: RenderPool(kind, timeout_s=timeout_s, memory_mib=1024) for kind in SPECS}
