@@ -10,7 +10,7 @@ from .pool import RenderPool
 from .types import Failure, RenderSpec
 
 _PROGRAMS = {
-    "svg": '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="40" height="40" fill="#07c"/></svg>',
+    "svg": '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><circle cx="32" cy="32" r="20"/></svg>',
     "web": "<!doctype html><title>t</title><body style='background:#fff'><h1>A heading</h1></body>",
     "cad": "import cadquery as cq\n\nresult = cq.Workplane().box(10, 20, 5).faces('>Z').workplane().hole(4)\n",
 }

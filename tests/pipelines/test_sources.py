@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,7 +50,7 @@ def test_line_ranges_cover_a_file_exactly_once(tmp_path_factory, lines, end, per
     if wanted:
         assert spans[0][0] == 0
         assert not data[spans[-1][1] :].strip()  # only blank lines may belong to nobody
-        assert all(one[1] == other[0] for one, other in zip(spans, spans[1:], strict=False))
+        assert all(one[1] == other[0] for one, other in pairwise(spans))
     assert sum(piece.items for piece in slices) == len(wanted)
     found = [item for piece in slices for item in source.read(piece.where, piece.inputs, context(folder))]
     assert len({item.key for item in found}) == len({item.identity for item in found}) == len(wanted)
