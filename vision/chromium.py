@@ -218,7 +218,9 @@ class Browser:
             colour = {"r": red, "g": green, "b": blue, "a": 1}
             session.send("Emulation.setDefaultBackgroundColorOverride", {"color": colour})
             self._background = background
-        address = f"http://page.invalid/{next(self._numbers)}"
+        # A site of its own is a process of its own. Pages that share one also share its font cache, in which a size
+        # of 37.4499 pixels passes for 37.44: a picture would depend on the pages before it.
+        address = f"http://page-{next(self._numbers)}.invalid/"
         self._document = (address, document, mime)
         self._blocked = 0
         page.set_viewport_size({"width": width, "height": height})

@@ -97,6 +97,18 @@ def test_the_same_page_gives_the_same_bytes_and_no_trace_of_the_one_before(pool:
     assert draw(pool, page) == first
 
 
+def test_fonts_of_the_page_before_leave_no_trace(pool: RenderPool):
+    """The browser's font cache takes sizes that differ in the third decimal for the same."""
+    page = (
+        "<h1 style=\"font:bold {}px 'DejaVu Serif';white-space:nowrap\">Falcons and sparrows in many longer words</h1>"
+    )
+    pool.close()
+    first = draw(pool, page.format(37.44))
+    pool.close()
+    draw(pool, page.format(37.4499))
+    assert draw(pool, page.format(37.44)) == first
+
+
 def test_animations_are_held_still(pool: RenderPool):
     page = (
         "<style>@keyframes k{from{margin-left:0}to{margin-left:500px}}div{width:50px;height:50px;background:#00f;"
