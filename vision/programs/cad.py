@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import textwrap
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,3 +42,11 @@ def mm(value: float) -> str:
 def half(value: float) -> float:
     """Rounded to half a millimetre, as a person would choose it."""
     return round(value * 2) / 2
+
+
+def turned(rng: random.Random) -> str:
+    """A last step that turns the part so that it lies or stands in one of several ways; often none."""
+    axis, angle = rng.choice(
+        (("", 0), ("1, 0, 0", 90), ("0, 1, 0", 90), ("0, 0, 1", 90), ("1, 0, 0", -90), ("0, 0, 1", 180))
+    )
+    return f"result = result.rotate((0, 0, 0), ({axis}), {angle})\n" if angle else ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 from . import words
-from .cad import Part, half, mm
+from .cad import Part, half, mm, turned
 
 
 def heat_sink(rng: random.Random) -> Part:
@@ -38,7 +39,7 @@ def heat_sink(rng: random.Random) -> Part:
     return Part(
         "Heat sink",
         values,
-        steps,
+        steps + turned(rng),
         f"A heat sink with {words.plural(fins, 'fin')} of {height} mm height on a base of {mm(base)} mm, "
         f"{length} mm long{', cross-cut into pins' if cross else ''}.",
         {"fins": fins},
@@ -118,7 +119,7 @@ def t_slot_bar(rng: random.Random) -> Part:
     return Part(
         "T-slot profile",
         values,
-        steps,
+        steps + turned(rng),
         f"A T-slot profile of {size} × {size} mm, {length} mm long, with slots of {mm(slot)} mm in "
         f"{words.plural(sides, 'side')}{' and an end plate' if ends else ''}.",
         {"open_sides": sides},
@@ -169,7 +170,7 @@ def v_block(rng: random.Random) -> Part:
     return Part(
         "V block",
         values,
-        steps,
+        steps + turned(rng),
         f"A V block of {width} × {height} × {length} mm with {words.plural(grooves, '90° groove')} {mm(depth)} "
         "mm deep and a slot in each side.",
         {"grooves": grooves},
@@ -214,7 +215,7 @@ def dovetail_slide(rng: random.Random) -> Part:
     return Part(
         "Dovetail slide",
         values,
-        steps,
+        steps + turned(rng),
         f"A dovetail {'guide with a groove' if female else 'slide with a raised tail'} of {mm(tail)} mm, "
         f"{length} mm long{note}.",
         {"holes": 2 * holes, "groove": female},
@@ -233,7 +234,9 @@ def stairs(rng: random.Random) -> Part:
     """
     values: dict[str, float | int] = {"steps": steps_count, "rise": rise, "run": run, "width": width}
     if hollow:
-        values["arch_radius"] = half(min(steps_count * run * 0.35, steps_count * rise * 0.5))
+        slope, reach = rise / math.hypot(rise, run), steps_count * run
+        clear = 0.8 * reach * slope / (1 + 0.96 * slope)  # keeps the arch below the line through the inner corners
+        values["arch_radius"] = half(min(reach * 0.35, steps_count * rise * 0.5, clear))
         steps += """arch = (
         cq.Workplane("XZ")
         .center(steps * run - arch_radius * 1.2, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from . import words
-from .cad import Part, half, mm
+from .cad import Part, half, mm, turned
 
 
 def l_bracket(rng: random.Random) -> Part:
@@ -128,7 +128,7 @@ def gusset(rng: random.Random) -> Part:
     return Part(
         "Gusset plate",
         values,
-        steps,
+        steps + turned(rng),
         f"A triangular gusset plate with legs of {a} and {b} mm, {mm(thick)} mm thick, "
         f"{words.plural(holes, 'bolt hole')} of {mm(hole)} mm along one edge and a round window of "
         f"{mm(2 * window)} mm.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from . import words
-from .cad import Part, half, mm
+from .cad import Part, half, mm, turned
 
 
 def duct_adapter(rng: random.Random) -> Part:
@@ -91,7 +91,7 @@ def pipe_elbow(rng: random.Random) -> Part:
     return Part(
         "Pipe elbow",
         values,
-        steps,
+        steps + turned(rng),
         f"A pipe elbow of {outer} mm outside diameter that turns {angle}° with a bend radius of {bend} "
         f"mm{', with a straight leg' if straight > 8 else ''}{' and a flange' if flange else ''}.",
         {"angle_degrees": angle, "flanged": bool(flange)},
@@ -169,7 +169,7 @@ def corrugated_sheet(rng: random.Random) -> Part:
     return Part(
         "Corrugated sheet",
         values,
-        steps,
+        steps + turned(rng),
         f"A corrugated sheet of {words.plural(waves, 'wave')} with a pitch of {pitch} mm and a depth of "
         f"{depth} mm, {mm(thick)} mm thick and {width} mm wide.",
         {"waves": waves},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from . import words
-from .cad import Part, half, mm
+from .cad import Part, half, mm, turned
 
 
 def spur_gear(rng: random.Random) -> Part:
@@ -270,7 +270,7 @@ def cam(rng: random.Random) -> Part:
     return Part(
         "Plate cam",
         values,
-        steps,
+        steps + turned(rng),
         f"A plate cam with {words.plural(lobes, 'lobe')} that rise {mm(rise)} mm above a base circle of radius "
         f"{mm(base)} mm, {mm(thick)} mm thick{', with a keyway in its bore' if key else ''}.",
         {"lobes": lobes, "rise_mm": rise},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from . import words
-from .cad import Part, half, mm
+from .cad import Part, half, mm, turned
 
 
 def enclosure(rng: random.Random) -> Part:
@@ -171,7 +171,7 @@ def split_clamp(rng: random.Random) -> Part:
     return Part(
         "Split clamp",
         values,
-        steps,
+        steps + turned(rng),
         f"A split clamp ring for a tube of {bore} mm, {width} mm wide, closed by {words.plural(bolts, 'bolt')} "
         f"of {mm(bolt)} mm through its ears.",
         {"bore_mm": bore, "bolts": bolts},

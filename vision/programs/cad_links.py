@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from . import words
-from .cad import Part, half, mm
+from .cad import Part, half, mm, turned
 
 
 def hook(rng: random.Random) -> Part:
@@ -90,7 +90,7 @@ def link(rng: random.Random) -> Part:
     return Part(
         "Connecting link",
         values,
-        steps,
+        steps + turned(rng),
         f"A connecting link with bores of {mm(bores[0])} and {mm(bores[1])} mm, {distance} mm apart, "
         f"{mm(thick)} mm thick.",
         {"centre_distance_mm": distance},
@@ -128,7 +128,7 @@ def lever(rng: random.Random) -> Part:
     return Part(
         "Lever with arms",
         values,
-        steps,
+        steps + turned(rng),
         f"A lever with {words.plural(arms, 'arm')} of {words.join([str(n) for n in lengths])} mm around a hub "
         f"of {hub} mm, {mm(thick)} mm thick.",
         {"arms": arms},
@@ -172,7 +172,7 @@ def clevis(rng: random.Random) -> Part:
     return Part(
         "Clevis",
         values,
-        steps,
+        steps + turned(rng),
         f"A clevis (fork) {width} mm wide with a gap of {gap} mm for a pin of {mm(pin)} mm, on a stem of "
         f"{mm(stem)} mm diameter and {stem_length} mm length.",
         {"gap_mm": gap, "pin_mm": pin},
@@ -181,11 +181,16 @@ def clevis(rng: random.Random) -> Part:
 
 def eye_bolt(rng: random.Random) -> Part:
     ring, wire = rng.randint(14, 40), half(rng.uniform(3, 9))
-    shank, length = half(rng.uniform(6, 16)), rng.randint(15, 90)
-    collar, turn = rng.random() < 0.6, rng.choice((0, 30, 45, 60, 90))
-    steps = """
-    ring = cq.Workplane(obj=cq.Solid.makeTorus(ring_radius, wire_diameter / 2, cq.Vector(0, 0, 0), cq.Vector(0, 1, 0)))
-    ring = ring.translate((0, 0, length + ring_radius)).rotate((0, 0, 0), (0, 0, 1), turn)
+    shank, length = half(wire + rng.uniform(2, 9)), rng.randint(15, 90)
+    collar, plane = rng.random() < 0.6, rng.choice(("YZ", "XZ"))
+    steps = f"""
+    top = length + 2 * ring_radius
+    ring = (
+        cq.Workplane("{plane}")
+        .center(0, top)
+        .circle(wire_diameter / 2)
+        .revolve(360, (-1, -ring_radius), (1, -ring_radius))
+    )
     shank = cq.Workplane("XY").circle(shank_diameter / 2).extrude(length + wire_diameter / 4).faces("<Z").chamfer(tip)
     result = shank.union(ring)
     """
@@ -195,7 +200,6 @@ def eye_bolt(rng: random.Random) -> Part:
         "shank_diameter": shank,
         "length": length,
         "tip": half(max(0.5, shank * 0.12)),
-        "turn": turn,
     }
     if collar:
         values |= {"collar_diameter": half(shank * rng.uniform(1.5, 2.6)), "collar_height": half(rng.uniform(2, 9))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from . import words
-from .cad import Part, half, mm
+from .cad import Part, half, mm, turned
 
 
 def hole_plate(rng: random.Random) -> Part:
@@ -135,7 +135,7 @@ def hinge_leaf(rng: random.Random) -> Part:
     return Part(
         "Hinge leaf",
         values,
-        steps,
+        steps + turned(rng),
         f"A hinge leaf {length} mm long with {words.plural(knuckles, 'knuckle')} for a pin of {mm(pin)} mm and "
         f"{words.plural(holes, 'screw hole')} of {mm(hole)} mm.",
         {"knuckles": knuckles, "holes": holes},

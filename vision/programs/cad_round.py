@@ -248,6 +248,24 @@ def hex_bolt(rng: random.Random) -> Part:
     )
     result = result.union(collar)
     """
+    nut = rng.random() < 0.5
+    if nut:
+        values |= {"nut_place": half(length * rng.uniform(0.3, 0.8)), "nut_height": half(shank * rng.uniform(0.5, 0.9))}
+        steps += f"""nut = (
+        cq.Workplane("{plane}")
+        .workplane(offset=head_height + nut_place)
+        .polygon({sides}, head_size)
+        .extrude(nut_height)
+    )
+    result = result.union(nut)
+    """
+    slot = rng.random() < 0.4
+    if slot:
+        values["slot"] = half(max(1.0, shank * 0.2))
+        steps += f"""slot = cq.Workplane("{plane}").rect(2 * head_size, slot).extrude(head_height * 0.4)
+    result = result.cut(slot)
+    """
+    extra = (" and a nut" if nut else "") + (", its head slotted" if slot else "")
     shape = {4: "square", 6: "hexagonal", 8: "octagonal"}[sides]
     return Part(
         "Bolt blank without thread",
@@ -255,7 +273,7 @@ def hex_bolt(rng: random.Random) -> Part:
         steps,
         f"A bolt blank with {words.article(shape)} head of {mm(head)} mm across corners, a shank of {shank} mm "
         "and a length "
-        f"of {length} mm below the head{', with a collar' if washer else ''}.",
+        f"of {length} mm below the head{', with a collar' if washer else ', without collar'}{extra}.",
         {"shank_mm": shank, "length_mm": length, "head_sides": sides},
     )
 
