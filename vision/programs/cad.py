@@ -45,7 +45,7 @@ def half(value: float) -> float:
 
 
 def turned(rng: random.Random) -> str:
-    """A last step that turns the part so that it lies or stands in one of several ways; often none."""
+    """A last step that turns the part so that it lies or stands in one of six ways; the first leaves it as it is."""
     axis, angle = rng.choice(
         (("", 0), ("1, 0, 0", 90), ("0, 1, 0", 90), ("0, 0, 1", 90), ("1, 0, 0", -90), ("0, 0, 1", 180))
     )
