@@ -97,7 +97,7 @@ def manifold(rng: random.Random) -> Part:
 
 
 def t_slot_bar(rng: random.Random) -> Part:
-    size, length = rng.choice((20, 25, 30, 40, 45)), rng.randint(20, 160)
+    size, length = rng.randint(16, 60), rng.randint(20, 160)
     slot, core = round(size * rng.uniform(0.14, 0.19), 1), half(size * rng.uniform(0.15, 0.3))
     sides = rng.choice((1, 2, 3, 4, 4))
     steps = """
@@ -110,10 +110,10 @@ def t_slot_bar(rng: random.Random) -> Part:
     result = result.cut(cq.Workplane("YZ").circle(core_diameter / 2).extrude(length))
     """
     values = {"size": size, "length": length, "slot": slot, "core_diameter": core, "open_sides": sides}
-    ends = rng.random() < 0.4
+    ends = rng.random() < 0.6
     if ends:
-        values["plate_thickness"] = half(rng.uniform(3, 8))
-        steps += """plate = cq.Workplane("YZ").rect(size * 1.25, size * 1.25).extrude(-plate_thickness)
+        values |= {"plate_size": half(size * rng.uniform(1.1, 1.9)), "plate_thickness": half(rng.uniform(3, 16))}
+        steps += """plate = cq.Workplane("YZ").rect(plate_size, plate_size).extrude(-plate_thickness)
     result = result.union(plate)
     """
     return Part(
