@@ -12,7 +12,7 @@ from typing import Any
 _EXTRAS = {
     "svg": ("cairosvg", "defusedxml"),
     "web": ("playwright",),
-    "cad": ("cadquery", "build123d"),
+    "cad": ("cadquery",),
     "s3": ("s3fs",),
     "train": ("torch", "safetensors", "tokenizers"),
 }

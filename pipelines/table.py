@@ -77,7 +77,7 @@ def _load(name: str, target: str) -> type:
         raise UserError(f"{name}: {module_name} has no {class_name}{suggest(class_name, vars(module))}") from None
 
 
-_EXTRA_OF = {"cairosvg": "svg", "defusedxml": "svg", "playwright": "web", "cadquery": "cad", "build123d": "cad",
+_EXTRA_OF = {"cairosvg": "svg", "defusedxml": "svg", "playwright": "web", "cadquery": "cad",
              "OCP": "cad", "vtkmodules": "cad", "s3fs": "s3", "torch": "train", "tokenizers": "train"}  # fmt: skip
 
 

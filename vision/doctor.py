@@ -6,7 +6,7 @@ from typing import Any
 
 from .chromium import find_chromium, installed_families
 from .isolation import probe
-from .pool import RenderPool
+from .pool import RenderPool, StartError
 from .types import Failure, RenderSpec
 
 _PROGRAMS = {
@@ -30,8 +30,11 @@ def checks() -> list[dict[str, Any]]:
 
 def _render(kind: str, program: str) -> dict[str, Any]:
     # A pool's worker draws its renderer's self-test first, and fails if that does not come out as known.
-    with RenderPool(kind, timeout_s=60, memory_mib=2048) as pool:
-        outcome = pool.render(program, RenderSpec(256, 256))
+    try:
+        with RenderPool(kind, timeout_s=60, memory_mib=2048) as pool:
+            outcome = pool.render(program, RenderSpec(256, 256))
+    except StartError as error:
+        return _entry(f"render {kind}", False, str(error), needed=False)
     if isinstance(outcome, Failure):
         return _entry(f"render {kind}", False, f"{outcome.kind}: {outcome.detail}", needed=False)
     return _entry(f"render {kind}", True, outcome.renderer, needed=False)

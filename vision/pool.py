@@ -18,8 +18,8 @@ import struct
 from types import TracebackType
 from typing import Any
 
+from ..pipelines.text import Undecodable, decode
 from . import frames, isolation
-from .decoding import Undecodable, decode
 from .process import StartError, Worker
 from .types import Element, Failure, Image, Render, RenderSpec
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from datatrove.data import Document
@@ -41,7 +42,7 @@ class Programs(Source):
         kind = where["kind"]
         for index in range(where["start"], where["stop"]):
             identity = f"programs:{kind}:{self.version}:{context.seed}:{index}"
-            yield Item(f"{kind}/{index:08d}", identity, lambda index=index: _load(kind, index, context))
+            yield Item(f"{kind}/{index:08d}", identity, partial(_load, kind, index, context))
 
 
 def _load(kind: str, index: int, context: Context) -> Document:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -16,6 +14,7 @@ from ..errors import K3DataError
 from ..recipe import Bytes
 from ..record import new_record
 from ..stage import Context, Input, InvalidInput, Item, Slice, Source, seeded_rng
+from ..text import Undecodable, decode
 from .folder import Folder, licence_of, open_folder
 
 
@@ -88,40 +87,14 @@ class Files(Source):
             raise InputChanged(f"{one.uri} has changed since the plan was frozen")
         if not data:
             raise InvalidInput("empty", "0 bytes")
+        try:
+            text = decode(data, self.kind)
+        except Undecodable as error:
+            raise InvalidInput("encoding", str(error)) from None
         local = folder.store.local(path)
         scratch = {"trusted": self.trusted, "folder": str(local.parent) if local else None}
         credit = licence_of(folder, self.licence, self.attribution)
         return new_record(
-            decode(data), kind=self.kind, domain=self.domain, uri=one.uri, item=one.uri, content=data, licence=credit,
+            text, kind=self.kind, domain=self.domain, uri=one.uri, item=one.uri, content=data, licence=credit,
             scratch=scratch,
         )  # fmt: skip
-
-
-_DECLARED = re.compile(
-    rb"""(?:<\?xml[^>]*encoding|<meta[^>]*charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE
-)
-_MARKS = [
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-]
-
-
-def decode(data: bytes) -> str:
-    """A file's text: by byte-order mark, else by what the file declares, else as UTF-8.
-
-    Raises:
-        InvalidInput: `encoding`, when the bytes are not valid in that encoding.
-    """
-    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None)
-    if encoding is None:
-        declared = _DECLARED.search(data[:2048])
-        encoding = declared[1].decode().lower() if declared else "utf-8"
-    try:
-        return data.decode(encoding)
-    except LookupError:
-        raise InvalidInput("encoding", f"unknown encoding {encoding!r}") from None
-    except UnicodeError as error:
-        raise InvalidInput("encoding", f"not valid {encoding}: {error}") from None

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from k3data.pipelines.errors import UserError
 from k3data.pipelines.plan import Unit, _spread
-from k3data.pipelines.sources.files import Files, InputChanged, decode
+from k3data.pipelines.sources.files import Files, InputChanged
 from k3data.pipelines.sources.jsonl import Jsonl
 from k3data.pipelines.sources.parquet import Parquet
 from k3data.pipelines.stage import Context, InvalidInput, Source
@@ -125,24 +125,27 @@ def test_files_too_large_or_empty_are_refused_unread(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("data", "text"),
+    ("kind", "data", "text"),
     [
-        ("ünï".encode(), "ünï"),
-        ("\ufeffünï".encode(), "ünï"),
-        ("ünï".encode("utf-16"), "ünï"),
-        (b'<?xml version="1.0" encoding="iso-8859-1"?>\xfc', '<?xml version="1.0" encoding="iso-8859-1"?>ü'),
-        (b"<meta charset=windows-1252>\x80", "<meta charset=windows-1252>€"),
-        (b"\xff\xfe\xfa", None),
-        (b"\xfc", None),
-        (b'<?xml encoding="no-such-thing"?>', None),
+        ("text", "ünï".encode(), "ünï"),
+        ("text", "\ufeffünï".encode(), "ünï"),
+        ("svg", "ünï".encode("utf-16"), "ünï"),
+        ("svg", b'<?xml version="1.0" encoding="iso-8859-1"?>\xfc', '<?xml version="1.0" encoding="iso-8859-1"?>ü'),
+        ("web", b"<meta charset=windows-1252>\x80", "<meta charset=windows-1252>€"),
+        ("text", b"\xff\xfe\xfa", None),
+        ("text", b"\xfc", None),
+        ("text", b"a\0b", None),
+        ("svg", b'<?xml version="1.0" encoding="no-such-thing"?>', None),
     ],
 )
-def test_text_is_decoded_as_declared_or_refused(data, text):
+def test_text_is_decoded_as_declared_or_refused(tmp_path, kind, data, text):
+    (tmp_path / "a").write_bytes(data)
+    (item,) = items(Files(glob="*", kind=kind), tmp_path)
     if text is None:
         with pytest.raises(InvalidInput, match="encoding"):
-            decode(data)
+            item.load()
     else:
-        assert decode(data) == text
+        assert item.load().text == text
 
 
 def test_a_python_package_brings_its_licence_and_its_credit(tmp_path):

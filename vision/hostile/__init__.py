@@ -7,88 +7,12 @@ must show known colours at known places, so that a blank, broken or stale pictur
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterator
 
-Expectation = Literal["reject", "render", "either"]
-Colour = tuple[int, int, int]
+from . import cad, svg, web
+from .types import HostileInput, Pixel, Recipe, Setting
 
-
-@dataclass(frozen=True)
-class Pixel:
-    """A colour that the first picture must show, at a place in fractions of its width and of its height, or, with
-    `in_pixels`, in pixels."""
-
-    x: float
-    y: float
-    colour: Colour
-    in_pixels: bool = False
-
-
-@dataclass(frozen=True)
-class HostileInput:
-    """One input.
-
-    Attributes:
-        name: file name, unique in the set.
-        class_: what it tries.
-        kind: `svg`, `web` or `cad`.
-        expect: what may become of it.
-        codes: failure kinds that a rejection may have.
-        pixels: what a picture of it must show.
-        slow: it runs into a limit of time or memory.
-        control: it is sound.
-    """
-
-    name: str
-    class_: str
-    kind: str
-    expect: Expectation
-    codes: frozenset[str]
-    pixels: tuple[Pixel, ...]
-    slow: bool
-    control: bool
-    make: Callable[[], bytes] = field(repr=False)
-
-    @property
-    def data(self) -> bytes:
-        """The bytes, made anew at each call: some are very large."""
-        return self.make()
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What a recipe for an input may use.
-
-    Attributes:
-        rng: of this input alone.
-        colour: a colour of this input alone, which its picture shows.
-        beacon: URL of a listener that must never hear anything, ending in a slash.
-    """
-
-    rng: random.Random
-    colour: Colour
-    beacon: str
-
-    @property
-    def hex(self) -> str:
-        return "#{:02x}{:02x}{:02x}".format(*self.colour)
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How to make the inputs of one class."""
-
-    kind: str
-    name: str
-    make: Callable[[Setting], str | bytes]
-    expect: Expectation
-    codes: tuple[str, ...] = ()
-    pixels: Callable[[Colour], tuple[Pixel, ...]] = lambda colour: ()
-    slow: bool = False
-    control: bool = False
-
+__all__ = ["HostileInput", "Pixel", "Recipe", "Setting", "hostile_inputs", "recipes"]
 
 _EXTENSIONS = {"svg": "svg", "web": "html", "cad": "py"}
 _CONTROL_SHARE = 0.2
@@ -97,9 +21,7 @@ _SLOW_EACH = 2
 
 def recipes() -> list[Recipe]:
     """Every class, hostile ones first."""
-    from . import hostile_cad, hostile_svg, hostile_web
-
-    found = [*hostile_svg.RECIPES, *hostile_web.RECIPES, *hostile_cad.RECIPES]
+    found = [*svg.RECIPES, *web.RECIPES, *cad.RECIPES]
     return sorted(found, key=lambda one: one.control)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .hostile import Expectation, Recipe
+from .types import Expectation, Recipe
 
 _HEAD = "import cadquery as cq\n"
 _BOX = "result = cq.Workplane('XY').box(10, 10, 10)\n"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import base64
 import gzip
-import struct
-import zlib
 from collections.abc import Callable
 
-from .hostile import Colour, Expectation, Pixel, Recipe, Setting
+from .types import Colour, Expectation, Pixel, Recipe, Setting, png
 
 _NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 _XHTML = 'xmlns="http://www.w3.org/1999/xhtml"'
@@ -28,16 +26,6 @@ def _marked(setting: Setting, body: str) -> str:
 
 def _corner(colour: Colour) -> tuple[Pixel, ...]:
     return (Pixel(0.2, 0.2, colour),)
-
-
-def _png(width: int, height: int) -> bytes:
-    """A PNG that claims this size and holds next to nothing."""
-
-    def chunk(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-    head = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 64)) + chunk(b"IEND", b"")
 
 
 def _image(data: bytes, mime: str = "image/png") -> str:
@@ -137,7 +125,7 @@ RECIPES = [
     ),
     _reject("truncated", lambda s: _marked(s, "<g>" * 3)[: s.rng.randint(90, 150)], "parse"),
     _reject("random-bytes", lambda s: s.rng.randbytes(s.rng.randint(50, 5000)), "encoding", "parse"),
-    _reject("a-png", lambda s: _png(9, 9), "encoding", "parse"),
+    _reject("a-png", lambda s: png(9, 9), "encoding", "parse"),
     _reject("compressed", lambda s: gzip.compress(_marked(s, "").encode(), mtime=0), "encoding", "parse"),
     _reject(
         "utf16-unmarked",
@@ -216,7 +204,7 @@ RECIPES = [
     _reject("very-deep", lambda s: _svg("<g>" * 200_000 + "</g>" * 200_000), "too_large", "parse"),
     _reject("many-elements", lambda s: _svg('<path d="M0 0h1"/>' * s.rng.randint(21_000, 60_000)), "too_large"),
     _reject("many-points", _path_bomb, "too_large"),
-    _reject("image-bomb", lambda s: _svg(_image(_png(30_000, 30_000))), "too_large", "parse"),
+    _reject("image-bomb", lambda s: _svg(_image(png(30_000, 30_000))), "too_large", "parse"),
     _reject("image-broken", lambda s: _svg(_image(s.rng.randbytes(300))), "parse"),
     _reject("image-moving", lambda s: _svg(_image(_GIF, "image/gif")), "unsupported_feature", "parse"),
     _reject("image-of-svg", lambda s: _svg(_image(_svg("").encode(), "image/svg+xml")), "unsupported_feature"),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 
-from .hostile import Colour, Expectation, Pixel, Recipe, Setting
-from .hostile_svg import _png
+from .types import Colour, Expectation, Pixel, Recipe, Setting, png
 
 _LIMITS = ("timeout", "memory", "signal", "no_result", "too_large")
 
@@ -148,7 +147,7 @@ RECIPES = [
     _try("frames-in-frames", lambda s: _frames(6), *_LIMITS),
     _try(
         "image-bomb",
-        lambda s: f'<img width=50 src="data:image/png;base64,{base64.b64encode(_png(30_000, 30_000)).decode()}">',
+        lambda s: f'<img width=50 src="data:image/png;base64,{base64.b64encode(png(30_000, 30_000)).decode()}">',
         *_LIMITS,
         "parse",
     ),
