@@ -122,12 +122,11 @@ class RenderPool:
     def _payload(self, program: str | bytes) -> bytes | Failure:
         if len(program) > MAX_PROGRAM_BYTES:
             return Failure("too_large", "pool", f"{len(program)} bytes, at most {MAX_PROGRAM_BYTES}")
-        if isinstance(program, bytes):
-            try:
-                program = decode(program, self.kind)
-            except Undecodable as error:
-                return Failure("encoding", "pool", str(error))
-        return program.encode("utf-8", "surrogatepass")
+        try:
+            text = decode(program, self.kind) if isinstance(program, bytes) else program
+        except Undecodable as error:
+            return Failure("encoding", "pool", str(error))
+        return text.encode("utf-8", "surrogatepass")
 
     def _ready(self) -> Worker:
         if self._worker and (self._worker.jobs >= self.recycle_after or not self._worker.is_ours()):
