@@ -57,17 +57,17 @@ def adapt(name: str, found: type, parameters: dict[str, Any], role: str) -> Sour
 
 
 def _check(name: str, found: type, parameters: dict[str, Any], ours: set[str], own: dict[str, Any]) -> None:
-    needed = chain.from_iterable(getattr(one, "_requires_dependencies", []) for one in found.__mro__)
-    try:
-        check_required_dependencies(name, list(needed))
-    except ImportError as error:
-        raise UserError(str(error)) from None
     known = [one for one in inspect.signature(found).parameters if one not in ours]
     for key in parameters:
         if key in ours:
             raise UserError(f"{name}: {key!r} is set by the engine")
         if key not in known:
             raise UserError(f"{name}: unknown key {key!r}{suggest(key, [*known, *own])}")
+    needed = chain.from_iterable(getattr(one, "_requires_dependencies", []) for one in found.__mro__)
+    try:
+        check_required_dependencies(name, list(needed))
+    except ImportError as error:
+        raise UserError(str(error)) from None
     try:
         inspect.signature(found).bind(**parameters)
     except TypeError as error:
