@@ -20,10 +20,10 @@ from .errors import UserError
 from .ledger import Ledger
 from .output import DatasetFile, open_output
 from .plan import Plan
+from .preview import preview
 from .reader import Dataset
 from .recipe import Job, Recipe
 from .store import open_store
-from .unit import preview
 
 PILOT = 6
 

@@ -27,12 +27,12 @@ import orjson
 import psutil
 
 from .errors import K3DataError
+from .flight import Flight
 from .outcomes import Outcomes
 from .plan import Plan, Unit
 from .recipe import Job, Recipe
 from .stage import Failed
 from .store import Store, disk_errors
-from .unit import Flight
 
 log = logging.getLogger(__name__)
 

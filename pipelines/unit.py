@@ -9,15 +9,13 @@ reader could see exists before the ledger record does.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import shutil
-import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,6 +28,7 @@ from . import index
 from . import record as records
 from .adapters import DatatroveStep
 from .errors import K3DataError
+from .flight import Flight
 from .ledger import Ledger, PublishedFile, PublishedShard, UnitRecord, digest_of_items
 from .outcomes import Outcomes
 from .plan import Plan, Unit, chain_digest
@@ -55,35 +54,6 @@ REJECTS = pa.schema(
 """A row per record that was not published. `item` is null beside another row or a published sample of the same item."""
 
 OUTCOMES = ("published", "filtered", "invalid_input", "error", "merged")
-
-
-class Flight:
-    """A small file that says which item a worker is at, so that its death can be laid at the right door.
-
-    It is written without fsync: it has to survive the process, not the machine.
-    """
-
-    def __init__(self, path: Path):
-        self.path = path
-        self._file = path.open("wb", buffering=0)
-
-    def at(self, unit: str, item: str) -> None:
-        self._file.seek(0)
-        self._file.write(json.dumps({"unit": unit, "item": item, "since": time.time()}).encode() + b"\n")
-        self._file.truncate()
-
-    def land(self) -> None:
-        """Nothing is in the air."""
-        self._file.seek(0)
-        self._file.truncate()
-
-    @staticmethod
-    def read(path: Path) -> dict[str, Any] | None:
-        """What `at` wrote last, or None."""
-        try:
-            return json.loads(path.read_bytes().splitlines()[0])
-        except (FileNotFoundError, IndexError, ValueError):
-            return None
 
 
 class UnitRun:
@@ -145,8 +115,8 @@ class UnitRun:
             self.scratch.mkdir(parents=True, exist_ok=True)
             shards = ShardSet(self.scratch, self.unit.id)
             try:
-                self._open_stages()
-                for record in self._chain():
+                self.open_stages()
+                for record in self.chain_records():
                     shards.add(record)
                     self.published.add(self._item(record))
                 self.flight.land()
@@ -158,11 +128,13 @@ class UnitRun:
                 shutil.rmtree(self.scratch, ignore_errors=True)
                 self.flight.land()
 
-    def _open_stages(self) -> None:
+    def open_stages(self) -> None:
+        """Open every stage for this unit."""
         for step in self.job.stages:
             step.build.open(self.context)
 
-    def _chain(self) -> Iterator[Document]:
+    def chain_records(self) -> Iterator[Document]:
+        """The records that come out of the last stage, pulled one by one through all of them."""
         stream: Iterator[Document] = self._load()
         for number, step in enumerate(self.job.stages, start=1):
             stream = self._apply(number, step, stream)
@@ -367,37 +339,6 @@ class UnitRun:
     def _put_named(self, path: Path, stem: str) -> PublishedFile:
         sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
         return self._put(path, f"{stem}-{sha256[:8]}.parquet", sha256)
-
-
-def preview(recipe: Recipe, job: Job, plan: Plan, store: Store, output: str, count: int) -> Iterable[Document | dict]:
-    """The first outcomes of a job, evenly over its units: records, or reject rows. Nothing is written to the output."""
-    step = max(1, len(plan.units) // count)
-    for unit in plan.units[::step][:count]:
-        run = _Trial(recipe, job, plan, unit, store, output)
-        yield from run.results(-(-count // len(plan.units[::step][:count])))
-
-
-class _Trial(UnitRun):
-    """A unit of which only the first items are done, for a preview."""
-
-    def __init__(self, recipe: Recipe, job: Job, plan: Plan, unit: Unit, store: Store, output: str):
-        folder = Path(tempfile.mkdtemp(prefix="k3data-preview-"))
-        super().__init__(recipe, job, plan, unit, store, output, Flight(folder / "flight"), scratch=folder)
-
-    def results(self, count: int) -> Iterator[Document | dict]:
-        given = 0
-        try:
-            self._open_stages()
-            for record in self._chain():
-                given += 1
-                yield record
-                if given >= count:
-                    return
-            yield from self.rejects[: count - given]
-        finally:
-            for step in self.job.stages:
-                step.build.close()
-            shutil.rmtree(self.scratch, ignore_errors=True)
 
 
 def _hash(*parts: object) -> str:

@@ -24,10 +24,11 @@ from datatrove.pipeline.base import PipelineStep
 
 from . import recipe as recipes
 from .errors import K3DataError
+from .flight import Flight
 from .ledger import UnitRecord
 from .plan import Plan, Unit
 from .store import open_store
-from .unit import Flight, UnitRun
+from .unit import UnitRun
 
 _PR_SET_PDEATHSIG = 1
 
