@@ -74,6 +74,8 @@ def resume(
 
     store, root = open_output(out)
     file = f"{store.url}/{RECIPE_FILE}"
+    if not store.exists(RECIPE_FILE):
+        raise errors.UserError(f"{store.url} was claimed by recipe {root.recipe!r} and never begun; use `k3data run`")
     loaded = recipes.parse(store.read(RECIPE_FILE).decode(), file, Path(root.base), tuple(set_ or ()))
     _run(loaded, out, file, root.limit, workers, replan, json, quiet)
 

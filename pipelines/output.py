@@ -81,9 +81,12 @@ def claim(store: Store, recipe: Recipe) -> None:
 
 
 def write_root(store: Store, recipe: Recipe, limit: int | None) -> None:
-    """Write the root's two files if they are not what they should be. Call it under the lease."""
+    """Write the root's two files if they are not what they should be. Call it under the lease.
+
+    `k3data.json` comes first: it is by this file that a later run knows the place as ours.
+    """
     root = Root(recipe.name, [job.name for job in recipe.jobs], str(recipe.base.resolve()), limit)
-    for path, data in ((RECIPE_FILE, recipe.text.encode()), (ROOT_FILE, orjson.dumps(asdict(root)))):
+    for path, data in ((ROOT_FILE, orjson.dumps(asdict(root))), (RECIPE_FILE, recipe.text.encode())):
         if not store.exists(path) or store.read(path) != data:
             store.put_bytes(path, data)
 

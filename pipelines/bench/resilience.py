@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -178,7 +179,7 @@ class Storm:
 
     def _recount(self, out: str, what: str, killed: bool, environ: dict[str, str] | None = None) -> Tally:
         tally = Tally(kills=int(killed))
-        again = self.start(out, environ)
+        again = self.start(out, environ, workers=1)
         _, errors = again.communicate()
         if again.returncode:
             tally.add(f"{what}: {errors.decode().strip()}", "corrupt", 1)
@@ -228,9 +229,11 @@ def _storm(fast: Storm, slow: Storm, quick: bool, prefix: str) -> dict[str, Any]
     tally = Tally()
     steps = [number for number, step in enumerate(fast.steps()) if not step["done"]]
     chosen = random.Random(1).sample(steps, 2) if quick else steps
-    for number in chosen:
-        for after in (False, True):
-            _merge(tally, fast.kill_at_step(number, after))
+    # Nothing is timed here, so kills may go on side by side.
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        kills = [(number, after) for number in chosen for after in (False, True)]
+        for one in pool.map(lambda kill: fast.kill_at_step(*kill), kills):
+            _merge(tally, one)
     rng = random.Random(2)
     random_kills = 0
     for number in range(1 if quick else 2 * RANDOM_KILLS):  # some fall after the run's end, and count for nothing
