@@ -54,6 +54,7 @@ class Plan:
     """A job's units and what they were made from.
 
     Attributes:
+        inputs: the files it was made from, by source and uri: two sources may call different files the same.
         revision: 1, and one more each time the recipe, its inputs or the environment changed the plan.
         semantics: what the recipe says of this job, as JSON values; equal semantics and inputs give equal units.
         environment: versions of the programs and fonts that the data depends on.
@@ -61,7 +62,7 @@ class Plan:
 
     revision: int
     units: tuple[Unit, ...]
-    inputs: dict[str, Input]
+    inputs: dict[tuple[int, str], Input]
     semantics: dict[str, Any]
     environment: dict[str, str]
 
@@ -75,11 +76,12 @@ class Plan:
         return None if None in counts else sum(count or 0 for count in counts)
 
     def inputs_of(self, unit: Unit) -> tuple[Input, ...]:
-        return tuple(self.inputs[uri] for uri in unit.inputs)
+        return tuple(self.inputs[unit.source, uri] for uri in unit.inputs)
 
     def save(self, store: Store) -> None:
         """Write the plan, inputs first, so that a plan that is there is whole."""
-        inputs = pa.Table.from_pylist([asdict(one) for one in self.inputs.values()], schema=_INPUTS)
+        files = [{"source": source, **asdict(one)} for (source, _), one in self.inputs.items()]
+        inputs = pa.Table.from_pylist(files, schema=_INPUTS)
         store.put_bytes(INPUTS_FILE, _parquet(inputs))
         rows = [
             {**asdict(unit), "where": orjson.dumps(unit.where).decode(), "inputs": list(unit.inputs)}
@@ -100,7 +102,8 @@ class Plan:
             return None
         try:
             table = pq.read_table(io.BytesIO(store.read(FILE)))
-            inputs = [Input(**row) for row in pq.read_table(io.BytesIO(store.read(INPUTS_FILE))).to_pylist()]
+            files = pq.read_table(io.BytesIO(store.read(INPUTS_FILE))).to_pylist()
+            inputs = {(row.pop("source"), row["uri"]): Input(**row) for row in files}
             about = orjson.loads(table.schema.metadata[b"k3data"])
             rows = table.to_pylist()
         except (pa.ArrowException, OSError, KeyError, ValueError) as error:
@@ -108,10 +111,18 @@ class Plan:
         units = tuple(
             Unit(**{**row, "where": orjson.loads(row["where"]), "inputs": tuple(row["inputs"])}) for row in rows
         )
-        return cls(units=units, inputs={one.uri: one for one in inputs}, **about)
+        return cls(units=units, inputs=inputs, **about)
 
 
-_INPUTS = pa.schema([("uri", pa.string()), ("size", pa.int64()), ("stamp", pa.string()), ("sha256", pa.string())])
+_INPUTS = pa.schema(
+    [
+        ("source", pa.int32()),
+        ("uri", pa.string()),
+        ("size", pa.int64()),
+        ("stamp", pa.string()),
+        ("sha256", pa.string()),
+    ]
+)
 _UNITS = pa.schema(
     [
         ("id", pa.string()),
@@ -141,7 +152,7 @@ def make(recipe: Recipe, job: Job, output: str, limit: int | None = None) -> Pla
         environment.update(part.environment())
     semantics = semantics_of(recipe, job)
     units: list[Unit] = []
-    inputs: dict[str, Input] = {}
+    inputs: dict[tuple[int, str], Input] = {}
     for index, step in enumerate(job.sources):
         about = {**semantics, "source": semantics["sources"][index], "environment": environment}
         about.pop("sources")
@@ -150,14 +161,14 @@ def make(recipe: Recipe, job: Job, output: str, limit: int | None = None) -> Pla
             identity = digest_of([about, piece.where, digests])[:24]
             uris = tuple(one.uri for one in piece.inputs)
             units.append(Unit(identity, len(units), index, piece.where, piece.items, uris))
-            inputs.update({one.uri: one for one in piece.inputs})
+            inputs.update({(index, one.uri): one for one in piece.inputs})
     units = _unique(units)
     if not units:
         raise UserError(f"job {job.name!r}: its source holds no items")
     if limit is not None:
         units = _spread(units, limit)
-        used = {uri for unit in units for uri in unit.inputs}
-        inputs = {uri: one for uri, one in inputs.items() if uri in used}
+        used = {(unit.source, uri) for unit in units for uri in unit.inputs}
+        inputs = {key: one for key, one in inputs.items() if key in used}
     return Plan(1, tuple(units), inputs, recipe.redact({**semantics, "limit": limit}), environment)
 
 
@@ -167,9 +178,14 @@ def semantics_of(recipe: Recipe, job: Job) -> dict[str, Any]:
     def describe(step: Any) -> dict[str, Any]:
         return {"name": step.name, "version": step.build.version, "parameters": step.build.semantic()}
 
+    sources = [describe(step) for step in job.sources]
+    for at, source in enumerate(sources):
+        # Two sources of the same parameters may hold the same content, which must become two samples.
+        if copies := sources[:at].count(source):
+            sources[at] = {**source, "copy": copies}
     return {
         "seed": recipe.seed,
-        "sources": [describe(step) for step in job.sources],
+        "sources": sources,
         "stages": [describe(step) for step in job.stages],
         "splits": recipe.splits.model_dump(),
         "licences": recipe.licences.model_dump(),
@@ -194,8 +210,8 @@ def changed_inputs(old: Plan, new: Plan) -> list[str]:
 def _by_file(plan: Plan) -> dict[str, list[tuple[str, str]]]:
     """The inputs by file; those of a large file are ranges of it, `<file>@<start>-<stop>`."""
     files: dict[str, list[tuple[str, str]]] = {}
-    for uri, one in plan.inputs.items():
-        files.setdefault(re.sub(r"@\d+-\d+$", "", uri), []).append((uri, one.sha256))
+    for one in plan.inputs.values():
+        files.setdefault(re.sub(r"@\d+-\d+$", "", one.uri), []).append((one.uri, one.sha256))
     return files
 
 

@@ -9,7 +9,6 @@ reader could see exists before the ledger record does.
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import shutil
 import time
@@ -36,8 +35,6 @@ from .recipe import Job, Recipe, Step
 from .shards import Shard, ShardSet
 from .stage import Context, Failed, InvalidInput, Item, Rejected
 from .store import Store, disk_errors
-
-log = logging.getLogger(__name__)
 
 REJECTS = pa.schema(
     [
@@ -117,8 +114,7 @@ class UnitRun:
             try:
                 self.open_stages()
                 for record in self.chain_records():
-                    shards.add(record)
-                    self.published.add(self._item(record))
+                    self._write(shards, record)
                 self.flight.land()
                 return None if self.only is not None else self._publish(shards, time.monotonic() - started)
             finally:
@@ -138,7 +134,7 @@ class UnitRun:
         stream: Iterator[Document] = self._load()
         for number, step in enumerate(self.job.stages, start=1):
             stream = self._apply(number, step, stream)
-        return self._last(stream)
+        return stream
 
     def _load(self) -> Iterator[Document]:
         """The source's items as records with id, split and lineage."""
@@ -227,11 +223,20 @@ class UnitRun:
             counts["out"] += 1
             yield record
 
-    def _last(self, stream: Iterator[Document]) -> Iterator[Document]:
-        for record in stream:
-            self.counts[-1]["in"] += 1
-            self.counts[-1]["out"] += 1
-            yield record
+    def _write(self, shards: ShardSet, record: Document) -> None:
+        """Add the record to its shard. One that cannot be written is its own error; a disk that cannot is not."""
+        self.counts[-1]["in"] += 1
+        try:
+            shards.add(record)
+        except OSError:
+            raise
+        except Exception as error:
+            self.tracebacks.append(f"publish {record.id}\n{traceback.format_exc()}")
+            why = Failed("unwritable", f"{type(error).__name__}: {error}")
+            self._reject(len(self.names) - 1, record.id, why, record)
+            return
+        self.counts[-1]["out"] += 1
+        self.published.add(self._item(record))
 
     def _settle(self, number: int, key: str, work: Callable[[], Any], record: Document | None = None) -> Any:
         """The result of `work`, or None once it has been rejected; an outcome settled earlier is replayed."""
@@ -245,6 +250,7 @@ class UnitRun:
                 raise stored
             return work()
         except Rejected as why:
+            why.detail = self.recipe.redact(why.detail)
             self._reject(number, key, self.outcomes.settle(stage, key, why) if why.fickle else why, record)
         except records.BrokenRecord as error:
             self._reject(number, key, InvalidInput(error.code, error.detail), record)
@@ -289,8 +295,8 @@ class UnitRun:
             pq.write_table(pa.Table.from_pylist(rejects, schema=REJECTS), path, compression="zstd")
             rejects_file = self._put_named(path, f"rejects/{self.unit.id}")
         if self.tracebacks:
-            log = self.recipe.redact("\n".join(self.tracebacks))
-            self.store.put_bytes(f"logs/{self.unit.id}.log", log.encode())
+            text = self.recipe.redact("\n".join(self.tracebacks))
+            self.store.put_bytes(f"logs/{self.unit.id}.log", text.encode())
         fates = Counter(row["outcome"] for row in rejects if row["item"] is not None)
         fates["published"] = len(self.published)
         record = UnitRecord(

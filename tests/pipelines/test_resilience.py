@@ -53,6 +53,14 @@ def test_a_kill_before_and_after_a_durable_step_loses_nothing(storm, steps, step
     assert not tally.found, tally.details
 
 
+def test_a_kill_between_the_first_two_files_leaves_the_place_ours(storm):
+    begun = [(number, step) for number, step in enumerate(storm.steps()) if not step["done"]]
+    first = next(number for number, step in begun if any("recipe.yaml" in path for path in step["paths"]))
+    tally = storm.kill_at_step(first, after=False)
+    assert tally.kills == 1
+    assert not tally.found, tally.details
+
+
 @pytest.mark.parametrize("whom", [pytest.param("worker", marks=slow), pytest.param("main", marks=slow), "everything"])
 def test_a_kill_at_any_moment_loses_nothing(slow_storm, whom):
     tally = slow_storm.kill_at_random(whom, 0.6, hash(whom) % 1000)

@@ -176,6 +176,26 @@ def test_a_broken_span_is_a_typed_reject(tmp_path):
     assert set(rejects_relation(str(tmp_path / "out"), None, None).select("code").fetchall()) == {("broken_span",)}
 
 
+def test_the_same_content_in_two_sources_is_two_samples(tmp_path):
+    for name in ("a/data", "b/data"):  # which the samples' provenance calls the same
+        (tmp_path / name).mkdir(parents=True)
+        write_lines(tmp_path / name, 10)
+    source = "jsonl: {root: a/data, glob: '*', licence: MIT}\n      - jsonl: {root: b/data, glob: '*', licence: MIT}"
+    (dataset,) = run(toy_recipe(tmp_path, source=source), tmp_path / "out")
+    assert dataset.samples == 20
+    assert verify(str(tmp_path / "out")).problems == []
+
+
+def test_a_record_that_cannot_be_written_is_its_own_error(tmp_path):
+    write_lines(tmp_path, 10)
+    (dataset,) = run(toy_recipe(tmp_path, stage("Unwritable", at=4), more=BUDGET), tmp_path / "out")
+    assert dataset.outcomes == {"published": 9, "filtered": 0, "invalid_input": 0, "error": 1, "merged": 0}
+    assert rejects_relation(str(tmp_path / "out"), None, None).select("stage, code").fetchall() == [
+        ("publish", "unwritable")
+    ]
+    assert verify(str(tmp_path / "out")).problems == []
+
+
 def test_an_unknown_licence_is_refused_unless_allowed(tmp_path):
     write_lines(tmp_path, 10)
     source = "jsonl: {glob: items.jsonl}"

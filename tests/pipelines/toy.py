@@ -110,6 +110,17 @@ class BreakSpans(Stage):
         return record
 
 
+class Unwritable(Stage):
+    """Leaves something in a record that no JSON can hold."""
+
+    at: int
+
+    def process(self, record: Document) -> Document:
+        if number(record) == self.at:
+            record.metadata["domain"] = object()
+        return record
+
+
 class Stuck(Stage):
     """Opens, and then does not answer."""
 
