@@ -6,8 +6,12 @@ named), 2 the input is wrong, 130 interrupted.
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
 import sys
+import traceback
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -43,30 +47,47 @@ for _verb in (
 def main() -> None:
     """Entry point: turns our errors into one line and the right exit code."""
     signal.signal(signal.SIGTERM, _interrupt)
+    _leave(_run())
+
+
+def _run() -> int:
     try:
         code = app(standalone_mode=False)  # verbs return nothing; typer returns the code of an Exit
     except errors.K3DataError as error:
-        _fail(str(error), error.exit_code)
+        return _told(str(error), error.exit_code)
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+        return errors.DONE  # whoever read our output has had enough
     except Exception as error:
         if hasattr(error, "format_message"):  # typer's own: unknown verb, option or argument
             error.show()  # type: ignore[attr-defined]
-            sys.exit(errors.WRONG_INPUT)
-        raise
+            return errors.WRONG_INPUT
+        traceback.print_exc()
+        return errors.WORK_FAILED
     if code == errors.INTERRUPTED:
-        _fail("interrupted; what is done is kept, and the same command goes on from there", code)
-    sys.exit(code or errors.DONE)
+        return _told("interrupted; what is done is kept, and the same command goes on from there", code)
+    return code or errors.DONE
+
+
+def _leave(code: int) -> None:
+    """End the process at once, exit handlers run and output written.
+
+    At an ordinary exit the threads of native libraries (Arrow, DuckDB) are torn down in an order that now and then
+    aborts the process, after all its work is done: the exit code would say that it had failed.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(BrokenPipeError):
+            stream.flush()
+    os._exit(code)
 
 
 def _interrupt(number: int, frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _fail(message: str, code: int) -> None:
+def _told(message: str, code: int) -> int:
     print(f"k3data: {message}", file=sys.stderr)
-    sys.exit(code)
+    return code
 
 
 if __name__ == "__main__":
