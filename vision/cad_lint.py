@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 
+from .text_lint import text_fault
 from .types import Failure
 
 MAX_CHARACTERS = 200_000
@@ -35,17 +36,11 @@ _BUILTINS = frozenset(dir(builtins))
 
 def check(program: str) -> Failure | None:
     """Why this source will not be run, or None."""
-    if not program.strip():
-        return Failure("empty", "lint", "nothing in it")
-    if "\x00" in program:
-        return Failure("encoding", "lint", "contains NUL characters")
-    if len(program) > MAX_CHARACTERS:
-        return Failure("too_large", "lint", f"{len(program)} characters, at most {MAX_CHARACTERS}")
+    fault = text_fault(program, MAX_CHARACTERS)
+    if fault is not None:
+        return fault
     try:
-        program.encode()
         tree = ast.parse(program)
-    except UnicodeEncodeError as error:
-        return Failure("encoding", "lint", f"lone surrogate at {error.start}")
     except SyntaxError as error:
         return Failure("parse", "lint", f"line {error.lineno}: {error.msg}")
     except (RecursionError, MemoryError):

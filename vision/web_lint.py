@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from .text_lint import text_fault
 from .types import Failure
 
 MAX_CHARACTERS = 4 << 20
@@ -29,16 +30,9 @@ _SOURCE = re.compile(r"""(<img\b[^>]*?\bsrc\s*=\s*["'])([^"']+)(["'])""", re.IGN
 
 def normalise(program: str) -> str | Failure:
     """The page as it will be drawn, or why it will not be."""
-    if not program.strip():
-        return Failure("empty", "lint", "nothing in it")
-    if "\x00" in program:
-        return Failure("encoding", "lint", "contains NUL characters")
-    if len(program) > MAX_CHARACTERS:
-        return Failure("too_large", "lint", f"{len(program)} characters, at most {MAX_CHARACTERS}")
-    try:
-        program.encode()
-    except UnicodeEncodeError as error:
-        return Failure("encoding", "lint", f"lone surrogate at {error.start}")
+    fault = text_fault(program, MAX_CHARACTERS)
+    if fault is not None:
+        return fault
     tags = sum(1 for _ in _TAG.finditer(program))
     if tags == 0:
         return Failure("parse", "lint", "no tag in it")
