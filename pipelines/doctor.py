@@ -14,6 +14,7 @@ _EXTRAS = {
     "web": ("playwright",),
     "cad": ("cadquery",),
     "s3": ("s3fs",),
+    "text": ("tokenizers",),
     "train": ("torch", "safetensors", "tokenizers"),
 }
 _AREAS = ("vision",)

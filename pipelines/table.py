@@ -78,7 +78,7 @@ def _load(name: str, target: str) -> type:
 
 
 _EXTRA_OF = {"cairosvg": "svg", "defusedxml": "svg", "playwright": "web", "cadquery": "cad",
-             "OCP": "cad", "vtkmodules": "cad", "s3fs": "s3", "torch": "train", "tokenizers": "train"}  # fmt: skip
+             "OCP": "cad", "vtkmodules": "cad", "s3fs": "s3", "torch": "train", "tokenizers": "text"}  # fmt: skip
 
 
 def needs(error: ModuleNotFoundError) -> str:

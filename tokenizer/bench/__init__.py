@@ -1,0 +1,1 @@
+"""Benchmarks of the tokenizer; run by `k3data bench`."""
