@@ -22,3 +22,12 @@ class UserError(K3DataError):
 
 class StoreError(K3DataError):
     """Reading or writing the output failed: disk full, connection lost."""
+
+
+class BrokenRecord(ValueError):
+    """A record that contradicts itself: a span outside the text, a placeholder without a media part."""
+
+    def __init__(self, code: str, detail: str):
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.detail = detail

@@ -58,7 +58,33 @@ SAMPLE: dict[str, Any] = {
 }
 """The JSON member: a dict is a struct, a list of one type is a list of it."""
 
-MEMBERS = {"json": SAMPLE, "png": "image", "jpg": "image", "webp": "image", "media.bin": "binary"}
+_SPAN = {"start": "int64", "end": "int64"}
+SPANS: dict[str, Any] = {
+    **{name: SAMPLE[name] for name in ("schema", "id", "source", "licence", "domain", "kind", "split", "lineage")},
+    **{name: SAMPLE[name] for name in ("checks", "extra")},
+    "digests": {"tokens": "string", "media": "string"},
+    "groups": [_SPAN],
+    "docs": [{**_SPAN, "id": "string", "domain": "string", "kind": "string"}],
+    "images": [
+        {
+            "start": "int64",
+            "tokens": "int64",
+            "grid": ["int64"],
+            "frames": "int64",
+            "offset": "int64",
+            "bytes": "int64",
+            "mime": "string",
+            "width": "int64",
+            "height": "int64",
+        }
+    ],
+    "weights": [{**_SPAN, "weight": "float64"}],
+    "proofs": ["string"],
+}
+"""The JSON member of a sample made of token ids, see `tokens`."""
+
+MEMBERS: dict[str, Any] = {"json": SAMPLE, "png": "image", "jpg": "image", "webp": "image", "tokens.npy": ["uint32"],
+           "spans.json": SPANS, "media.bin": "binary"}  # fmt: skip
 
 
 def hugging_face(signatures: Iterable[str]) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from .plan import INPUTS_FILE, Plan
 from .reader import Dataset
 from .recipe import Job, Recipe
 from .record import SCHEMA_VERSION
+from .stage import Context
 from .store import Store
 
 STATS_FILE = "stats.json"
@@ -46,7 +47,7 @@ def finish(recipe: Recipe, job: Job, plan: Plan, records: dict[str, UnitRecord],
         *_indexes(store, ordered),
     ]
     about = [*energon.files(Dataset(store, {}).shards.to_pylist()), *_card(recipe, job, plan, root, stats)]
-    files += [put_described(store, path, data) for path, data in about]
+    files += [put_described(store, path, data) for path, data in (*about, *_own_files(recipe, job, plan, root))]
     dataset = DatasetFile(
         name=f"{recipe.name}/{job.name}",
         recipe=recipe.name,
@@ -74,6 +75,15 @@ def _card(recipe: Recipe, job: Job, plan: Plan, root: Store, stats: dict[str, An
     dataset = Dataset(root.sub(job.name), {})
     name = f"{recipe.name}/{job.name}"
     return card.files(dataset, name, recipe.text, [*history, stats], plan.environment)
+
+
+def _own_files(recipe: Recipe, job: Job, plan: Plan, root: Store) -> Iterator[tuple[str, bytes]]:
+    """What the job's sources add to the data set."""
+    context = Context(
+        recipe.seed, recipe.name, job.name, "", root.scratch(), root.url, recipe.base, recipe.shards.max_bytes
+    )
+    for number, step in enumerate(job.sources):
+        yield from step.build.files(context, [unit.where for unit in plan.units if unit.source == number])
 
 
 def statistics(recipe: Recipe, job: Job, plan: Plan, records: list[UnitRecord]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ SAMPLES = pa.schema(
         ("source", pa.string()),
         ("item", pa.string()),
         ("text_chars", pa.int64()),
+        ("tokens", pa.int64()),
         ("media", pa.int32()),
         ("width", pa.int32()),
         ("height", pa.int32()),
@@ -42,8 +43,8 @@ SAMPLES = pa.schema(
     ]
 )
 """`offset` and `size` span the whole sample with its headers; a member's offset and size are those of its content, both
-counted from the start of the shard. `width` and `height` are those of the first picture, `licence` is the class,
-`template` is that of a generated program."""
+counted from the start of the shard. `tokens` is null unless the sample is made of token ids. `width` and `height` are
+those of the first picture, `licence` is the class, `template` is that of a generated program."""
 
 SHARDS = pa.schema(
     [

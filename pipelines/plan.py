@@ -150,6 +150,7 @@ def make(recipe: Recipe, job: Job, output: str, limit: int | None = None) -> Pla
     environment: dict[str, str] = {}
     for part in (*(step.build for step in job.sources), *(step.build for step in job.stages)):
         environment.update(part.environment())
+        environment.update(part.reads(context))
     semantics = semantics_of(recipe, job)
     units: list[Unit] = []
     inputs: dict[tuple[int, str], Input] = {}

@@ -27,6 +27,7 @@ from .errors import K3DataError, UserError
 from .index import SAMPLES, SAMPLES_FILE, SHARDS, SHARDS_FILE
 from .shards import split_media
 from .store import Store, open_store
+from .tokens import SPANS, TOKENS, check_digests
 
 if TYPE_CHECKING:
     import duckdb
@@ -191,6 +192,8 @@ class Dataset:
     def _document(self, number: int, members: dict[str, memoryview]) -> Document:
         id = self.samples["id"][number].as_py()
         where = f"shard {self._places.names[self._places.shard[number]]}, sample {id}"
+        if TOKENS in members:
+            return self._token_document(id, where, members)
         head, *media = members.values()
         try:
             sample = orjson.loads(head)
@@ -204,6 +207,17 @@ class Dataset:
                 if hashlib.sha256(part).hexdigest() != described["sha256"]:
                     raise ShardError(f"{where}: media part {described['id']} differs from its SHA-256")
         return records.from_sample(sample, parts)
+
+    def _token_document(self, id: str, where: str, members: dict[str, memoryview]) -> Document:
+        try:
+            found = records.from_token_members(members)
+            if self.check:
+                check_digests(orjson.loads(members[SPANS]), members)
+        except records.BrokenRecord as error:
+            raise ShardError(f"{where}: {error}") from None
+        if found.id != id:
+            raise ShardError(f"{where}: the shard holds sample {found.id} there")
+        return found
 
     def _mapped(self, shard: int) -> memoryview | None:
         """The whole shard as a memory map, None on an object store."""

@@ -7,16 +7,21 @@
 The schema is the same for every kind of sample, so that tools which infer types from the first few rows read all of
 them. What a datatrove step adds under keys of its own travels as one JSON string in `extra`. `metadata["scratch"]`
 carries what one stage hands to the next (a layout, a caption) and never reaches a shard.
+
+A record that has been tokenised has no text: its content is `metadata["sample"]`, see `tokens`.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 from datatrove.data import Document, Media, MediaType
+
+from . import tokens
+from .errors import BrokenRecord
 
 SCHEMA_VERSION = 1
 OBJECT = "\ufffc"
@@ -47,15 +52,6 @@ _LISTS: dict[str, tuple[str, ...]] = {
 }
 _PLACE = ("label", "media", "pixels", "normalised", "per_mille")
 FIELDS = ("source", "licence", "domain", "kind", "split", "lineage", "checks", "turns", "targets", "tasks", "extra")
-
-
-class BrokenRecord(ValueError):
-    """A record that contradicts itself: a span outside the text, a placeholder without a media part."""
-
-    def __init__(self, code: str, detail: str):
-        super().__init__(f"{code}: {detail}")
-        self.code = code
-        self.detail = detail
 
 
 def licence(spdx: str | None, attribution: str = "") -> dict[str, str]:
@@ -125,6 +121,8 @@ def add_check(record: Document, name: str, passed: bool, score: float | None = N
 
 def validate(record: Document) -> None:
     """Raise `BrokenRecord` unless placeholders match media and every span lies inside the text."""
+    if "sample" in record.metadata:
+        tokens.check(record.metadata["sample"])
     placeholders = record.text.count(OBJECT)
     if placeholders != len(record.media):
         raise BrokenRecord("media_mismatch", f"{placeholders} placeholders, {len(record.media)} media parts")
@@ -138,39 +136,52 @@ def validate(record: Document) -> None:
 def to_sample(record: Document) -> dict[str, Any]:
     """The record as the JSON object a shard stores: every field present, media described but without bytes."""
     meta = record.metadata
-    lineage = meta.get("lineage") or {}
-    sample: dict[str, Any] = {
-        "schema": SCHEMA_VERSION,
-        "id": record.id,
+    about = _provenance(record)
+    if "sample" in meta:
+        return {**about, "checks": _list(meta, "checks"), "extra": _extra(meta), **tokens.described(meta["sample"])}
+    return {
+        "schema": about.pop("schema"),
+        "id": about.pop("id"),
         "text": record.text,
         "media": _media(record.media),
+        **about,
+        **{field: _list(meta, field) for field in _LISTS},
+        "tasks": [
+            {
+                "name": task["name"],
+                "prompt": task["prompt"],
+                "answer": task["answer"],
+                "boxes": [_struct(box, _PLACE) for box in task.get("boxes") or []],
+                "points": [_struct(point, _PLACE) for point in task.get("points") or []],
+            }
+            for task in meta.get("tasks") or []
+        ],
+        "extra": _extra(meta),
     }
-    for field, names in _STRUCTS.items():
-        sample[field] = _struct(meta.get(field) or {}, names)
-    for field in ("domain", "kind", "split"):
-        sample[field] = meta.get(field)
-    sample["lineage"] = {
-        "recipe": lineage.get("recipe"),
-        "unit": lineage.get("unit"),
-        "item": lineage.get("item"),
-        "seed": lineage.get("seed"),
-        "stages": [_struct(stage, ("name", "version")) for stage in lineage.get("stages") or []],
-        "parents": list(lineage.get("parents") or []),
+
+
+def _provenance(record: Document) -> dict[str, Any]:
+    """The fields that every stored sample has, whatever it is made of."""
+    meta = record.metadata
+    lineage = meta.get("lineage") or {}
+    return {
+        "schema": SCHEMA_VERSION,
+        "id": record.id,
+        **{field: _struct(meta.get(field) or {}, names) for field, names in _STRUCTS.items()},
+        **{field: meta.get(field) for field in ("domain", "kind", "split")},
+        "lineage": {
+            "recipe": lineage.get("recipe"),
+            "unit": lineage.get("unit"),
+            "item": lineage.get("item"),
+            "seed": lineage.get("seed"),
+            "stages": [_struct(stage, ("name", "version")) for stage in lineage.get("stages") or []],
+            "parents": list(lineage.get("parents") or []),
+        },
     }
-    for field, names in _LISTS.items():
-        sample[field] = [_struct(one, names) for one in meta.get(field) or []]
-    sample["tasks"] = [
-        {
-            "name": task["name"],
-            "prompt": task["prompt"],
-            "answer": task["answer"],
-            "boxes": [_struct(box, _PLACE) for box in task.get("boxes") or []],
-            "points": [_struct(point, _PLACE) for point in task.get("points") or []],
-        }
-        for task in meta.get("tasks") or []
-    ]
-    sample["extra"] = _extra(meta)
-    return sample
+
+
+def _list(meta: dict[str, Any], field: str) -> list[dict[str, Any]]:
+    return [_struct(one, _LISTS[field]) for one in meta.get(field) or []]
 
 
 def from_sample(sample: dict[str, Any], parts: list[bytes]) -> Document:
@@ -188,6 +199,19 @@ def from_sample(sample: dict[str, Any], parts: list[bytes]) -> Document:
     metadata = {field: sample[field] for field in FIELDS}
     metadata["scratch"] = {}
     return Document(text=sample["text"], id=sample["id"], media=media, metadata=metadata)
+
+
+def from_token_members(members: Mapping[str, memoryview | bytes]) -> Document:
+    """The record of a token sample, given its members.
+
+    Raises:
+        BrokenRecord: the members are not those of a token sample.
+    """
+    sample = tokens.read_token_sample(members)
+    spans = orjson.loads(members[tokens.SPANS])
+    record = tokens.token_record(sample, like={field: spans[field] for field in FIELDS if field in spans})
+    record.id = spans["id"]
+    return record
 
 
 def dumps(sample: dict[str, Any]) -> bytes:
@@ -212,5 +236,5 @@ def _media(parts: list[Media]) -> list[dict[str, Any]]:
 
 def _extra(meta: dict[str, Any]) -> str:
     kept = orjson.loads(meta.get("extra") or "{}")
-    kept.update({key: value for key, value in meta.items() if key not in FIELDS and key != "scratch"})
+    kept.update({key: value for key, value in meta.items() if key not in (*FIELDS, "scratch", "sample")})
     return orjson.dumps(kept, default=str, option=orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY).decode()

@@ -3,7 +3,8 @@
 A shard holds samples of one split, one licence class and one member signature (the suffixes of its members), because
 readers of webdataset folders expect that of a file. A record with exactly one picture becomes `<key>.json` and
 `<key>.png` (or jpg, webp); one with none, with several or with another type of media becomes `<key>.json` and
-`<key>.media.bin`, the parts laid end to end, with their offsets, lengths and types in the JSON.
+`<key>.media.bin`, the parts laid end to end, with their offsets, lengths and types in the JSON. A record made of token
+ids has three members of its own, see `tokens`.
 
 A unit's records are its shards' alone, so that one reject changes no other unit's; compaction makes large shards of
 small ones. Shards are named by what is in them: the same records give the same files.
@@ -19,6 +20,7 @@ from typing import Any
 from datatrove.data import Document, MediaType
 
 from . import record as records
+from . import tokens
 from .tar import SampleLocation, TarWriter
 
 SUFFIX_BY_MIME = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp"}
@@ -59,15 +61,14 @@ class ShardSet:
     def add(self, record: Document) -> None:
         """Append a record to the shard of its split, licence class and signature, which is opened if need be."""
         split, licence = record.metadata["split"], record.metadata["licence"]["class"]
-        suffix, media = media_member(record)
-        group = (split, licence, f"json+{suffix}")
+        sample = records.to_sample(record)
+        members = _members(record, sample)
+        group = (split, licence, "+".join(suffix for suffix, _ in members))
         writing = self._writing.get(group)
         if writing is None:
             tar = TarWriter(self._folder / f"{len(self._writing)}.tar.part")
             writing = self._writing[group] = _Writing(tar, *group, rows=[])
-        sample = records.to_sample(record)
-        location = writing.tar.add(record.id, [("json", records.dumps(sample)), (suffix, media)])
-        writing.rows.append(_row(sample, location))
+        writing.rows.append(_row(sample, writing.tar.add(record.id, members)))
 
     def finish(self) -> list[Shard]:
         """End every shard and return them in the order in which they were begun."""
@@ -77,6 +78,18 @@ class ShardSet:
         """Close and delete what has been written."""
         for writing in self._writing.values():
             writing.tar.discard()
+
+
+def _members(record: Document, sample: dict[str, Any]) -> list[tuple[str, bytes]]:
+    """A record's members in order; `sample` is its JSON."""
+    stored: tokens.TokenSample | None = record.metadata.get("sample")
+    if stored is None:
+        return [("json", records.dumps(sample)), media_member(record)]
+    return [
+        (tokens.TOKENS, tokens.tokens_member(stored.tokens)),
+        (tokens.SPANS, records.dumps(sample)),
+        (tokens.MEDIA, stored.media),
+    ]
 
 
 def media_member(record: Document) -> tuple[str, bytes]:
@@ -114,7 +127,7 @@ class _Writing:
 
 
 def _row(sample: dict[str, Any], location: SampleLocation) -> dict[str, Any]:
-    media, uri = sample["media"], sample["source"]["uri"]
+    media, uri = sample["images"] if "images" in sample else sample["media"], sample["source"]["uri"]
     return {
         "id": sample["id"],
         "key": sample["id"],
@@ -129,11 +142,12 @@ def _row(sample: dict[str, Any], location: SampleLocation) -> dict[str, Any]:
         "attribution": sample["licence"]["attribution"],
         "source": uri,
         "item": sample["source"]["item"],
-        "text_chars": len(sample["text"]),
+        "text_chars": len(sample.get("text", "")),
+        "tokens": sample["groups"][-1]["end"] if "groups" in sample else None,
         "media": len(media),
         "width": media[0]["width"] if media else None,
         "height": media[0]["height"] if media else None,
-        "tasks": [task["name"] for task in sample["tasks"]],
+        "tasks": [task["name"] for task in sample.get("tasks", [])],
         "template": uri.partition("/")[2] if uri.startswith("programs:") else None,
         "checks": [{name: check[name] for name in ("name", "passed", "score")} for check in sample["checks"]],
     }

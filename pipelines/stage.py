@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -82,6 +82,13 @@ class Context:
         """The only source of randomness: a function of (recipe seed, stage, item)."""
         return seeded_rng(self.seed, stage, item)
 
+    def beside(self, place: str) -> str:
+        """URL of what lies beside this run's output: another output, a tokenizer. Absolute paths and URLs stay as they
+        are; others are taken from the folder that holds the output, so that they mean the same wherever it lies."""
+        if "://" in place or place.startswith("/"):
+            return place
+        return f"{self.output.rstrip('/').rpartition('/')[0] or '.'}/{place}" if self.output else place
+
 
 def seeded_rng(*parts: object) -> random.Random:
     """A generator seeded by the hash of `parts`, the same on every machine and Python version."""
@@ -105,6 +112,11 @@ class _Parameters(BaseModel):
 
     def environment(self) -> dict[str, str]:
         """Versions of what this part relies on and whose change may change the data (a browser build, fonts)."""
+        return {}
+
+    def reads(self, context: Context) -> dict[str, str]:
+        """Digests of what this part reads beside its items and its parameters only point to (a tokenizer, a word
+        list), by names that are the same on every machine."""
         return {}
 
 
@@ -186,6 +198,11 @@ class Source(_Parameters):
             k3data.pipelines.recipe.UserError: the input does not exist or cannot be read.
         """
         raise NotImplementedError(f"{type(self).__name__}.plan")
+
+    def files(self, context: Context, slices: Sequence[dict[str, Any]]) -> Iterable[tuple[str, bytes]]:
+        """What the finished data set holds beside samples, indexes and card: path relative to its folder, and content.
+        `slices` are the `where` of the plan's slices of this source, in order."""
+        return ()
 
     def read(self, where: dict[str, Any], inputs: tuple[Input, ...], context: Context) -> Iterator[Item]:
         """Yield the slice's items in planned order. `inputs` are those the slice was planned with."""

@@ -22,7 +22,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from . import index
+from . import index, tokens
 from .errors import K3DataError, UserError
 from .ledger import Ledger, LedgerDamage, UnitRecord, digest_of_items
 from .output import DatasetFile, open_output
@@ -186,19 +186,35 @@ class _Recount:
         offset = members[0].header
         rows.append({"id": key, "shard": path.rsplit("/", 1)[-1], "offset": offset, "size": end - offset})
         content = {member.suffix: _content(file, member) for member in members}
+        read = self._tokens if tokens.TOKENS in content else self._record
+        sample = read(path, key, content)
+        if sample is not None:
+            if sample["id"] != key:
+                self.problem(path, f"sample {key} is corrupt: its JSON has the id {sample['id']}")
+            items.append(key if record.passthrough else sample["lineage"]["item"])
+
+    def _record(self, path: str, key: str, content: dict[str, bytes]) -> dict[str, Any] | None:
         try:
             sample = orjson.loads(content.pop("json"))
             (media,) = content.values()
             parts = split_media(sample, media)
         except (KeyError, ValueError, TypeError) as error:
             self.problem(path, f"sample {key} is corrupt: {type(error).__name__}: {error}")
-            return
-        if sample["id"] != key:
-            self.problem(path, f"sample {key} is corrupt: its JSON has the id {sample['id']}")
+            return None
         for number, (one, data) in enumerate(zip(sample["media"], parts, strict=True)):
             if hashlib.sha256(data).hexdigest() != one["sha256"]:
                 self.problem(path, f"sample {key} is corrupt: media part {number} does not match its SHA-256")
-        items.append(key if record.passthrough else sample["lineage"]["item"])
+        return sample
+
+    def _tokens(self, path: str, key: str, content: dict[str, bytes]) -> dict[str, Any] | None:
+        try:
+            tokens.check(tokens.read_token_sample(content))
+            sample = orjson.loads(content[tokens.SPANS])
+            tokens.check_digests(sample, content)
+            return sample
+        except (KeyError, ValueError, TypeError) as error:
+            self.problem(path, f"sample {key} is corrupt: {error}")
+            return None
 
     def _index(self, record: UnitRecord, rows: list[dict[str, Any]]) -> None:
         path = record.index.path
