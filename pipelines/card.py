@@ -83,7 +83,7 @@ def readme(
         _contents(dataset),
         *_one_sample(pictures),
         "## Reading it",
-        _READING,
+        _READING.format(form=_TOKENS if _of_tokens(dataset) else _RECORDS, what=_what(dataset)),
         "## Licences",
         _licences(dataset),
         "## What was left out",
@@ -133,13 +133,14 @@ def attribution(dataset: Dataset) -> str:
 
 
 def _summary(dataset: Dataset) -> str:
-    samples, kinds, media, chars = dataset.sql(
-        "select count(*), count(distinct kind), coalesce(sum(media), 0)::bigint, coalesce(sum(text_chars), 0)::bigint"
-        " from samples"
+    samples, kinds, media, chars, tokens = dataset.sql(
+        "select count(*), count(distinct kind), coalesce(sum(media), 0)::bigint, coalesce(sum(text_chars), 0)::bigint,"
+        " sum(tokens)::bigint from samples"
     ).fetchall()[0]
     shards, stored = dataset.sql("select count(*), coalesce(sum(bytes), 0)::bigint from shards").fetchall()[0]
+    content = f"{chars:,} characters of text" if tokens is None else f"{tokens:,} tokens"
     return (
-        f"{samples:,} samples of {kinds} kinds with {media:,} pictures and {chars:,} characters of text, in {shards:,} "
+        f"{samples:,} samples of {kinds} kinds with {media:,} pictures and {content}, in {shards:,} "
         f"webdataset shards ({size(stored)}). Made by [k3data](https://github.com/k3data/k3data)."
     )
 
@@ -155,9 +156,10 @@ def _shown(pictures: dict[str, Document]) -> Iterator[str]:
 
 
 def _contents(dataset: Dataset) -> str:
+    length, unit = ("tokens", "tokens") if _of_tokens(dataset) else ("text_chars", "characters")
     kinds = dataset.sql(
         "select kind, count(*), count(*) filter (split = 'train'), count(*) filter (split = 'val'),"
-        " count(*) filter (split = 'test'), sum(media)::bigint, count(distinct template), median(text_chars)::bigint"
+        f" count(*) filter (split = 'test'), sum(media)::bigint, count(distinct template), median({length})::bigint"
         " from samples group by kind order by kind"
     ).fetchall()
     tasks = dataset.sql(
@@ -168,7 +170,7 @@ def _contents(dataset: Dataset) -> str:
         " from (select unnest(checks) as c from samples) group by c.name order by c.name"
     ).fetchall()
     parts = [
-        table(["kind", "samples", "train", "val", "test", "pictures", "templates", "characters (median)"], kinds),
+        table(["kind", "samples", "train", "val", "test", "pictures", "templates", f"{unit} (median)"], kinds),
         "One source item is one sample; what it can be asked is its list of tasks." if tasks else "",
         table(["task", "samples"], tasks) if tasks else "",
         table(["check", "samples", "passed", "mean score"], [[*row[:3], row[3] or ""] for row in checks])
@@ -193,11 +195,22 @@ def _one_sample(pictures: dict[str, Document]) -> Iterator[str]:
     yield "</details>"
 
 
+def _of_tokens(dataset: Dataset) -> bool:
+    """The samples are made of token ids."""
+    return bool(len(dataset)) and dataset.samples["tokens"].null_count == 0
+
+
+def _what(dataset: Dataset) -> str:
+    if _of_tokens(dataset):
+        return 'sample = dataset[0].metadata["sample"]  # tokens, groups, documents, images, loss weights'
+    return "record = dataset[0]  # text, media with their bytes, metadata"
+
+
 _READING = """```python
 import k3data
 
 dataset = k3data.open("this/folder")
-record = dataset[0]  # text, media with their bytes, metadata
+{what}
 dataset.sql("select kind, avg(width) from samples where split = 'train' group by kind")
 ```
 
@@ -221,9 +234,16 @@ energon prepare --tar-index-only this/folder  # once; Megatron-Energon then read
 duckdb -c "select kind, count(*) from 'this/folder/index/samples.parquet' group by kind"
 ```
 
-A sample with one picture is `<key>.json` and `<key>.png` (or jpg, webp). Any other number of media parts lies end to
-end in `<key>.media.bin`; `media` in the JSON gives the `offset`, `bytes` and `mime` of each. Each U+FFFC in `text`
-stands for one part, in order."""
+{form}"""
+
+_RECORDS = """A sample with one picture is `<key>.json` and `<key>.png` (or jpg, webp). Any other number of media parts
+lies end to end in `<key>.media.bin`; `media` in the JSON gives the `offset`, `bytes` and `mime` of each. Each U+FFFC in
+`text` stands for one part, in order."""
+
+_TOKENS = """A sample is `<key>.tokens.npy` (token ids, one-dimensional uint32), `<key>.spans.json` and
+`<key>.media.bin`. The JSON says what lies where, in tokens: `groups` are isolated from each other; `docs` says what each
+document is; `images` gives each run of image tokens the `offset` and `bytes` of its picture in `media.bin`; `weights`
+are loss weights by position, the weight of position t being that of predicting token t + 1; `proofs` are JSON strings."""
 
 
 def _licences(dataset: Dataset) -> str:

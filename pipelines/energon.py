@@ -1,7 +1,7 @@
 """The `.nv-meta` folder, so that Megatron-Energon reads a data set as it lies.
 
 `dataset.yaml` gives interleaved samples, through a small loader that lies beside it; `crude.yaml` gives the members as
-they are, for users with cookers of their own. Splits are ours. Energon's byte index is its internal affair: once,
+they are, for users with cookers of their own, and is all there is for samples made of token ids. Splits are ours. Energon's byte index is its internal affair: once,
 `energon prepare --tar-index-only <folder>` adds it.
 """
 
@@ -13,6 +13,8 @@ from typing import Any
 
 import orjson
 import yaml
+
+from .tokens import TOKENS
 
 FOLDER = ".nv-meta"
 SPLITS = ("train", "val", "test")
@@ -37,7 +39,8 @@ def files(shards: Sequence[dict[str, Any]]) -> Iterator[tuple[str, bytes]]:
     for shard in shards:
         parts[shard["split"]].append(shard["path"])
     counts = {str(shard["path"]): shard["samples"] for shard in shards}
-    yield f"{FOLDER}/dataset.yaml", _yaml(_INTERLEAVED)
+    of_tokens = any(TOKENS in shard["signature"] for shard in shards)
+    yield f"{FOLDER}/dataset.yaml", _yaml(_CRUDE if of_tokens else _INTERLEAVED)
     yield f"{FOLDER}/crude.yaml", _yaml(_CRUDE)
     yield f"{FOLDER}/{_LOADER}", Path(__file__).with_name("energon_loader.py").read_bytes()
     yield f"{FOLDER}/split.yaml", _yaml({"split_parts": parts, "exclude": []})

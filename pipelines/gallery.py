@@ -22,6 +22,7 @@ from datatrove.data import Media
 from PIL import Image
 
 from . import record as records
+from . import tokens
 from .errors import UserError
 from .reader import Dataset
 
@@ -94,7 +95,8 @@ def _choose(dataset: Dataset, limit: int, kind: str | None, seed: int) -> list[i
 def _sample(dataset: Dataset, number: int) -> dict[str, Any]:
     record = dataset[number]
     row = dataset.samples.slice(number, 1).to_pylist()[0]
-    meta, text = record.metadata, _readable(record.text)
+    meta = record.metadata
+    text = tokens.summary(meta["sample"]) if "sample" in meta else _readable(record.text)
     return {
         "id": record.id,
         "text": text[:_MAX_TEXT],

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from datatrove.data import Document
 
-from . import lease, query
+from . import lease, query, tokens
 from . import plan as plans
 from . import record as records
 from .errors import UserError
@@ -61,7 +61,7 @@ def sample_text(record: Document, longest: int = 1200) -> str:
     for part in record.media:
         about, size = part.metadata, len(part.media_bytes or b"")
         lines.append(f"   {about['mime']} {about['width']}×{about['height']} {size:,} bytes {about['name']}")
-    text = record.text.replace(records.OBJECT, "").strip()
+    text = tokens.summary(meta["sample"]) if "sample" in meta else record.text.replace(records.OBJECT, "").strip()
     lines += _indented(text[:longest] + (f"\n… {len(text) - longest:,} more characters" if len(text) > longest else ""))
     for task in meta.get("tasks") or []:
         answer = task["answer"] if len(task["answer"]) <= 300 else f"{task['answer'][:300]} …"

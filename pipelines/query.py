@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 COLUMNS = ("id", "kind", "split", "licence", "width", "height", "text_chars", "source")
 STATS_FILE = "stats.json"
 _COUNTED = ("kind", "split", "licence", "spdx", "domain", "template")
-_MEASURED = ("size", "text_chars", "media", "width", "height")
+_MEASURED = ("size", "text_chars", "tokens", "media", "width", "height")
 
 
 def where(dataset: Dataset, condition: str, columns: Sequence[str] = COLUMNS) -> duckdb.DuckDBPyRelation:

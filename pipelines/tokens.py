@@ -123,6 +123,18 @@ def tokens_member(tokens: npt.NDArray[np.uint32]) -> bytes:
     return npy_header(len(tokens)) + np.ascontiguousarray(tokens, "<u4").tobytes()
 
 
+def summary(sample: TokenSample) -> str:
+    """What lies in a sample, a line a document, for a person who has no tokenizer at hand."""
+    count, groups, docs, images = len(sample.tokens), len(sample.groups), len(sample.docs), len(sample.images)
+    weighed = int(sum(one["end"] - one["start"] for one in sample.weights if one["weight"]))
+    lines = [
+        f"{count:,} tokens, {weighed:,} with a loss weight; groups: {groups}, documents: {docs}, images: {images}, "
+        f"proofs: {len(sample.proofs)}"
+    ]
+    lines += [f"{one['start']:>9,} … {one['end']:<9,} {one['domain']} {one['kind']} {one['id']}" for one in sample.docs]
+    return "\n".join(lines)
+
+
 def described(sample: TokenSample) -> dict[str, Any]:
     """The sample's part of `spans.json`. Proofs are stored as JSON strings: their keys differ from family to family,
     and a table of samples has no place for open keys."""
@@ -196,10 +208,7 @@ def runs(weights: npt.NDArray[np.floating]) -> list[dict[str, Any]]:
     if not len(weights):
         return []
     edges = [0, *(np.flatnonzero(np.diff(weights)) + 1).tolist(), len(weights)]
-    return [
-        {"start": start, "end": end, "weight": float(weights[start])}
-        for start, end in pairwise(edges)
-    ]
+    return [{"start": start, "end": end, "weight": float(weights[start])} for start, end in pairwise(edges)]
 
 
 def spread(weights: list[dict[str, Any]]) -> npt.NDArray[np.float32]:
