@@ -14,7 +14,7 @@ _EXTRAS = {
     "web": ("playwright",),
     "cad": ("cadquery",),
     "s3": ("s3fs",),
-    "text": ("tokenizers",),
+    "text": ("pycld2", "py3langid", "pylatexenc", "selectolax", "spacy", "tokenizers"),
     "train": ("torch", "safetensors", "tokenizers"),
 }
 _AREAS = ("vision",)

@@ -147,6 +147,7 @@ def make(recipe: Recipe, job: Job, output: str, limit: int | None = None) -> Pla
         UserError: an input is missing, or there is nothing to do.
     """
     context = Context(recipe.seed, recipe.name, job.name, "", Path(), output, recipe.base, recipe.shards.max_bytes)
+    _check_installed(recipe)
     environment: dict[str, str] = {}
     for part in (*(step.build for step in job.sources), *(step.build for step in job.stages)):
         environment.update(part.environment())
@@ -171,6 +172,18 @@ def make(recipe: Recipe, job: Job, output: str, limit: int | None = None) -> Pla
         used = {(unit.source, uri) for unit in units for uri in unit.inputs}
         inputs = {key: one for key, one in inputs.items() if key in used}
     return Plan(1, tuple(units), inputs, recipe.redact({**semantics, "limit": limit}), environment)
+
+
+def _check_installed(recipe: Recipe) -> None:
+    """Name all that the sources of all jobs need and this machine lacks, before any work, in one line."""
+    missing: dict[str, list[str]] = {}
+    for job in recipe.jobs:
+        for step in job.sources:
+            for command, names in step.build.missing().items():
+                missing.setdefault(command, []).extend(names)
+    if missing:
+        commands = "; ".join(f"{command} {' '.join(dict.fromkeys(names))}" for command, names in missing.items())
+        raise UserError(f"the recipe reads packages that are not installed: {commands}")
 
 
 def semantics_of(recipe: Recipe, job: Job) -> dict[str, Any]:

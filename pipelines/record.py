@@ -32,7 +32,7 @@ LICENCE_CLASSES = ("public", "permissive", "attribution", "share-alike", "copyle
 _SPDX_CLASS = {
     "public": ["CC0-1.0", "Unlicense", "0BSD", "PDDL-1.0", "CC-PDDC"],
     "permissive": ["MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "PostgreSQL", "PSF-2.0", "Zlib",
-                   "OFL-1.1"],
+                   "OFL-1.1", "WordNet"],
     "attribution": ["CC-BY-4.0", "CC-BY-3.0", "ODC-By-1.0"],
     "share-alike": ["CC-BY-SA-4.0", "CC-BY-SA-3.0", "ODbL-1.0", "GFDL-1.3-or-later"],
     "copyleft": ["GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0-only", "GPL-3.0-or-later", "LGPL-2.1-or-later",

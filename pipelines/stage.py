@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Rejected(Exception):
-    """What became of an item that is not published. Raise one of the three subclasses.
+    """What became of an item that is not published. Raise one of the four subclasses.
 
     Args:
         code: a stable identifier that statistics count by (`blank`, `timeout`, `parse`).
@@ -46,6 +46,12 @@ class InvalidInput(Rejected):
     """The item itself is bad: malformed, refused, empty. Uses no error budget."""
 
     outcome = "invalid_input"
+
+
+class Merged(Rejected):
+    """The item says what another one says, which is kept. The detail names it."""
+
+    outcome = "merged"
 
 
 class Failed(Rejected):
@@ -188,8 +194,14 @@ class Source(_Parameters):
     passthrough: ClassVar[bool] = False
     """The items are finished samples of an earlier job, keyed by their ids and published as they are."""
 
-    internal: ClassVar[bool] = False
-    """It reads an earlier job of the same output, so that a change of its inputs is the recipe's own doing."""
+    @property
+    def internal(self) -> bool:
+        """It reads an earlier job of the same output, so that a change of its inputs is the recipe's own doing."""
+        return False
+
+    def missing(self) -> dict[str, list[str]]:
+        """What has to be installed first: names by the command that installs them."""
+        return {}
 
     def plan(self, context: Context, unit_items: int | None) -> Iterator[Slice]:
         """Yield the slices in order. `unit_items` is the recipe's wish for items per unit; None = the source's own.

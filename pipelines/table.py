@@ -19,6 +19,7 @@ SOURCES = {
     "files": ".sources.files:Files",
     "jsonl": ".sources.jsonl:Jsonl",
     "parquet": ".sources.parquet:Parquet",
+    "documents": ".sources.documents.source:Documents",
     "dataset": ".sources.dataset:DatasetSource",
     "compact": ".sources.dataset:Compact",
     "vision.programs": "..vision.source:Programs",
@@ -78,7 +79,8 @@ def _load(name: str, target: str) -> type:
 
 
 _EXTRA_OF = {"cairosvg": "svg", "defusedxml": "svg", "playwright": "web", "cadquery": "cad",
-             "OCP": "cad", "vtkmodules": "cad", "s3fs": "s3", "torch": "train", "tokenizers": "text"}  # fmt: skip
+             "OCP": "cad", "vtkmodules": "cad", "s3fs": "s3", "torch": "train", "selectolax": "text",
+             "pylatexenc": "text", "pycld2": "text", "py3langid": "text", "spacy": "text", "tokenizers": "text"}  # fmt: skip
 
 
 def needs(error: ModuleNotFoundError) -> str:

@@ -28,8 +28,8 @@ class Undecodable(ValueError):
     """The bytes are not text in the encoding that they declare."""
 
 
-def decode(data: bytes, kind: str) -> str:
-    """The text of a file of this kind, without its byte order mark.
+def decode(data: bytes, kind: str, default: str = "utf-8") -> str:
+    """The text of a file of this kind, without its byte order mark; `default` is the encoding if it declares none.
 
     Raises:
         Undecodable: wrong or unknown encoding, or NUL characters, which no text format of ours allows.
@@ -37,7 +37,7 @@ def decode(data: bytes, kind: str) -> str:
     mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
     if not encoding:
         declared = _DECLARED[kind].search(data[:2048]) if kind in _DECLARED else None
-        encoding = declared[1].decode("ascii") if declared else "utf-8"
+        encoding = declared[1].decode("ascii") if declared else default
         if not _PLAIN_TEXT.match(encoding):
             raise Undecodable(f"declares the encoding {encoding!r} but has no byte order mark of it")
     try:
