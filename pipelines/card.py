@@ -241,9 +241,10 @@ lies end to end in `<key>.media.bin`; `media` in the JSON gives the `offset`, `b
 `text` stands for one part, in order."""
 
 _TOKENS = """A sample is `<key>.tokens.npy` (token ids, one-dimensional uint32), `<key>.spans.json` and
-`<key>.media.bin`. The JSON says what lies where, in tokens: `groups` are isolated from each other; `docs` says what each
-document is; `images` gives each run of image tokens the `offset` and `bytes` of its picture in `media.bin`; `weights`
-are loss weights by position, the weight of position t being that of predicting token t + 1; `proofs` are JSON strings."""
+`<key>.media.bin`. The JSON says what lies where, in tokens: `groups` are isolated from each other; `docs` says what
+each document is; `images` gives each run of image tokens the `offset` and `bytes` of its picture in `media.bin`;
+`weights` are loss weights by position, the weight of position t being that of predicting token t + 1; `proofs` are JSON
+strings."""
 
 
 def _licences(dataset: Dataset) -> str:

@@ -1,8 +1,8 @@
 """The `.nv-meta` folder, so that Megatron-Energon reads a data set as it lies.
 
 `dataset.yaml` gives interleaved samples, through a small loader that lies beside it; `crude.yaml` gives the members as
-they are, for users with cookers of their own, and is all there is for samples made of token ids. Splits are ours. Energon's byte index is its internal affair: once,
-`energon prepare --tar-index-only <folder>` adds it.
+they are, for users with cookers of their own, and is all there is for samples made of token ids. Splits are ours.
+Energon's byte index is its internal affair: once, `energon prepare --tar-index-only <folder>` adds it.
 """
 
 from __future__ import annotations

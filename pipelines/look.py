@@ -31,7 +31,7 @@ PILOT = 6
 def preview_results(recipe: Recipe, out: str, count: int) -> Iterable[tuple[str, Document | dict[str, Any]]]:
     """(job, result) of up to `count` items of the first job and of every later one whose input is complete."""
     for job in recipe.jobs:
-        if any(step.build.internal for step in job.sources):
+        if _before(job):
             continue  # it reads what a run has yet to make
         plan = plans.make(recipe, job, out)
         with tempfile.TemporaryDirectory(prefix="k3data-preview-") as folder:
@@ -82,7 +82,7 @@ def plan_facts(recipe: Recipe, out: str, limit: int | None, pilot: int) -> dict[
     root = open_store(out)
     jobs = []
     for job in recipe.jobs:
-        if any(step.build.internal for step in job.sources) and not _readable(job, out):
+        if not _readable(job, out):
             jobs.append({"job": job.name, "after": _before(job)})
             continue
         plan = plans.make(recipe, job, out, limit)
@@ -128,7 +128,7 @@ def plan_text(facts: dict[str, Any]) -> str:
 
 def _before(job: Job) -> list[str]:
     """The earlier jobs whose data sets a job reads."""
-    return [step.build.semantic()["job"] for step in job.sources if step.build.internal]
+    return [name for step in job.sources for name in step.build.jobs]
 
 
 def _readable(job: Job, out: str) -> bool:

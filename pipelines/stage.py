@@ -195,9 +195,14 @@ class Source(_Parameters):
     """The items are finished samples of an earlier job, keyed by their ids and published as they are."""
 
     @property
+    def jobs(self) -> tuple[str, ...]:
+        """The earlier jobs of the same output that it reads."""
+        return ()
+
+    @property
     def internal(self) -> bool:
-        """It reads an earlier job of the same output, so that a change of its inputs is the recipe's own doing."""
-        return False
+        """All it reads comes from the same output, so that a change of its inputs is the recipe's own doing."""
+        return bool(self.jobs)
 
     def missing(self) -> dict[str, list[str]]:
         """What has to be installed first: names by the command that installs them."""

@@ -1,9 +1,11 @@
-"""The samples of an earlier job: one by one for further stages, or regrouped into large shards."""
+"""The samples of an earlier job or of another output: one by one for further stages, or regrouped into large shards."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+from pydantic import model_validator
 
 from ..errors import UserError
 from ..reader import Dataset
@@ -12,25 +14,40 @@ from ..stage import Context, Input, Item, Slice, Source
 
 
 class _Samples(Source):
-    """A source that reads a complete data set.
+    """A source that reads a complete data set: one of an earlier job, or of another output.
 
     Attributes:
-        job: an earlier job of the recipe.
+        job: an earlier job of the recipe or, with `out`, a job of that output (default: its last).
+        out: URL of another output; a relative one is taken from the folder that holds this run's output.
     """
 
-    internal: ClassVar[bool] = True
+    job: str | None = None
+    out: str | None = None
 
-    job: str
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.job is None and self.out is None:
+            raise ValueError("give job (an earlier job of this recipe) or out (another output)")
+        return self
+
+    @property
+    def jobs(self) -> tuple[str, ...]:
+        return (self.job,) if self.out is None and self.job else ()
 
     def open_dataset(self, context: Context) -> Dataset:
-        return Dataset.open(context.output, job=self.job)
+        return Dataset.open(context.output if self.out is None else context.beside(self.out), job=self.job)
 
     def inputs(self, dataset: Dataset) -> dict[str, Input]:
         """The data set's shards by name."""
+        place = dataset.info.get("name") if self.job is None else self.job
         return {
-            row["shard"]: Input(f"{self.job}/{row['path']}", row["bytes"], "", row["sha256"])
+            row["shard"]: Input(f"{place}/{row['path']}", row["bytes"], "", row["sha256"])
             for row in dataset.shards.to_pylist()
         }
+
+    def semantic(self) -> dict[str, Any]:
+        # Where an output lies is not what is in it: the digests of its shards are.
+        return self.model_dump(mode="json", exclude={*self.operational, "out"})
 
     def read(self, where: dict[str, Any], inputs: tuple[Input, ...], context: Context) -> Iterator[Item]:
         dataset = self.open_dataset(context)
@@ -40,7 +57,7 @@ class _Samples(Source):
 
 
 class DatasetSource(_Samples):
-    """The samples of an earlier job, each an item whose outputs name it as their parent."""
+    """The samples of a data set, each an item whose outputs name it as their parent."""
 
     version: ClassVar[int] = 1
 
@@ -56,7 +73,7 @@ class DatasetSource(_Samples):
 
 
 class Compact(_Samples):
-    """The samples of an earlier job as they are, in few large shards. What is published keeps its id and its bytes.
+    """The samples of a data set as they are, in few large shards. What is published keeps its id and its bytes.
 
     Attributes:
         max_bytes: bound on a shard's size. Default: the recipe's `shards.max_bytes`.

@@ -204,3 +204,13 @@ def test_weights_survive_as_runs_and_shift_by_one(labels, data):
     found = spread(from_label_weights(labels, groups))
     ends = {one["end"] for one in groups}
     assert found.tolist() == [0 if at + 1 in ends else labels[at + 1] for at in range(len(labels))]
+
+
+def test_another_output_is_a_source(finished, tmp_path):
+    """Beside each other, named by the folder alone; ids do not depend on where they lie."""
+    shutil.copytree(finished, tmp_path / "first")
+    other = toy_recipe(tmp_path, source="dataset: {out: first, job: work}")
+    run(other, tmp_path / "second")
+    found = Dataset.open(str(tmp_path / "second"))
+    parents = {record.metadata["lineage"]["parents"][0] for record in found}
+    assert parents == set(Dataset.open(str(finished), job="work").samples["id"].to_pylist())
