@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from . import cli_look, cli_make, errors
+from . import cli_look, cli_make, cli_tokenizer, errors
 
 app = typer.Typer(
     help="Make verified, sharded multimodal training data from a recipe, look at it, and train on it.",
@@ -42,6 +42,7 @@ for _verb in (
     cli_look.bench,
 ):
     app.command()(_verb)
+app.add_typer(cli_tokenizer.app, name="tokenizer")
 
 
 def main() -> None:
