@@ -20,8 +20,11 @@ SOURCES = {
     "jsonl": ".sources.jsonl:Jsonl",
     "parquet": ".sources.parquet:Parquet",
     "documents": ".sources.documents.source:Documents",
+    "metamath": ".sources.documents.metamath:Metamath",
+    "wordnet": ".sources.documents.wordnet:Wordnet",
     "dataset": ".sources.dataset:DatasetSource",
     "compact": ".sources.dataset:Compact",
+    "synth.scatter": "..synth.scatter.source:Scatter",
     "vision.programs": "..vision.source:Programs",
 }
 STAGES = {

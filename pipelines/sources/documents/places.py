@@ -111,6 +111,7 @@ def with_copies(inputs: list[Input]) -> Iterator[tuple[Input, int]]:
         seen[one.sha256] += 1
 
 
+@lru_cache(maxsize=64)
 def debian_package(name: str, named: str | None = None) -> Folder:
     """The files of an installed Debian package, rooted at `/`; `named` is the licence that the recipe gives.
 
@@ -177,13 +178,13 @@ def _installed(name: str) -> str | None:
         raise UserError(f"debian: {name}: this is not a Debian system (no dpkg-query); use root: and licence: instead")
     if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+", name):
         raise UserError(f"debian: {name!r} is not the name of a Debian package")
-    found = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}\n", name], capture_output=True, text=True, check=False
-    )
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}\n", name]
+    found = subprocess.run(query, capture_output=True, text=True, check=False)
     status, _, version = found.stdout.splitlines()[0].partition(" ") if found.stdout else ("", "", "")
     return version if status == "installed" else None
 
 
+@lru_cache(maxsize=1)
 def _standard_library() -> Folder:
     root = Path(sysconfig.get_path("stdlib"))
     files = frozenset(

@@ -124,17 +124,17 @@ class Documents(Placed):
         except Undecodable as error:
             raise InvalidInput("encoding", f"{error}; see `encoding`") from None
         if form == "html":
-            from . import html
+            from . import html_text
 
             try:
-                return html.to_text(source)
-            except html.TooDeep as error:
+                return html_text.to_text(source)
+            except html_text.TooDeep as error:
                 raise InvalidInput("too_deep", str(error)) from None
         if form == "tex":
-            from . import tex
+            from . import tex_text
 
             try:
-                return tex.to_text(source)
-            except tex.BadTex as error:
+                return tex_text.to_text(source)
+            except tex_text.BadTex as error:
                 raise InvalidInput("parse", str(error)) from None
         return (plain.info(source) if form == "info" else plain.text(source)), ""

@@ -15,23 +15,28 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
 
-_DROPPED = frozenset(
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_DROPPED = _words(
     "script style noscript template nav footer button form select input textarea svg canvas iframe object audio video "
-    "head title link meta dialog menu".split()
+    "head title link meta dialog menu"
 )
-_DROPPED_CLASSES = frozenset(
+_DROPPED_CLASSES = _words(
     "headerlink navheader navfooter related sphinxsidebar sidebar breadcrumb breadcrumbs toc toctree-wrapper "
     "footer site-footer viewcode-link viewcode-back anchor permalink prev-next-area bd-sidebar bd-toc skip-link "
-    "cookie-banner advertisement printfooter mw-editsection noprint copybtn nav-wrapper nav-chapters sub-logo-container "
-    "out-of-band source-link srclink notebook-badge search-form top-nav bottomNav topNav subNav".split()
+    "cookie-banner advertisement printfooter mw-editsection noprint copybtn nav-wrapper nav-chapters "
+    "sub-logo-container out-of-band source-link srclink notebook-badge search-form top-nav bottomNav topNav subNav"
 )
 _DROPPED_ROLES = frozenset({"navigation", "search", "banner", "contentinfo", "complementary"})
 _DROPPED_IDS = frozenset({"searchbox", "sidebar", "footer", "toc", "navbar", "breadcrumbs", "table-of-contents"})
 _MAIN = "main", "[role=main]", "article", "div.body", "div.document", "#main-content", "#content"
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
-_BLOCKS = frozenset(
+_BLOCKS = _words(
     "address article aside blockquote body center dd details div dl dt fieldset figure figcaption h1 h2 h3 h4 h5 h6 "
-    "header hgroup hr html li main ol p pre section summary table ul".split()
+    "header hgroup hr html li main ol p pre section summary table ul"
 )
 _CODE = frozenset({"code", "tt", "kbd", "samp"})
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")

@@ -19,6 +19,7 @@ _LISTS = ("itemize", "enumerate", "description")
 _DISPLAY = re.compile(r"\\\[(.*?)\\\]", re.DOTALL)
 _VERBATIM = re.compile(r"\\begin\s*\{(verbatim|lstlisting|minted|alltt)\*?\}(?:\[[^\]]*\])?(?:\{([a-zA-Z0-9+]*)\})?"
                        r"\n?([\s\S]*?)\\end\s*\{\1\*?\}")  # fmt: skip
+_SILENT = "label maketitle tableofcontents title author date index vspace hspace cite ref eqref pageref"
 _HOLD = "\ue000{}\ue001"
 _HELD = re.compile("\ue000(\\d+)\ue001")
 
@@ -98,9 +99,7 @@ def _converter() -> Any:
         prepend=True,
         macros=[
             *(MacroTextSpec(name, simplify_repl=heading(mark)) for name, mark in _HEADINGS.items()),
-            *(MacroTextSpec(name, simplify_repl="") for name in ("label", "maketitle", "tableofcontents", "title",
-                                                                 "author", "date", "index", "vspace", "hspace", "cite", "ref",
-                                                                 "eqref", "pageref")),
+            *(MacroTextSpec(name, simplify_repl="") for name in _SILENT.split()),
             *(MacroTextSpec(name, simplify_repl="%s") for name in ("emph", "textbf", "textit", "underline")),
             MacroTextSpec("texttt", simplify_repl="`%s`"),
         ],
