@@ -31,6 +31,7 @@ STAGES = {
     "vision.render": "..vision.render:Render",
     "vision.quality": "..vision.quality:Quality",
     "vision.tasks": "..vision.tasks:Tasks",
+    "curriculum.tokenise": "..curriculum.documents:Tokenise",
 }
 _DATATROVE = {
     "source": ("datatrove.pipeline.readers",),
