@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -135,18 +136,42 @@ _UNITS = pa.schema(
 )
 
 
-def make(recipe: Recipe, job: Job, output: str, limit: int | None = None) -> Plan:
+def make(
+    recipe: Recipe,
+    job: Job,
+    output: str,
+    limit: int | None = None,
+    kept: Store | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Plan:
     """Plan a job afresh from its sources, as they are now.
 
     Args:
         output: URL of the run's output, for sources that read an earlier job of it.
         limit: at least so many items, in whole units spread evenly over the plan, so that they are units of the full
             plan too. None = all.
+        kept, say: see `Context`.
 
     Raises:
         UserError: an input is missing, or there is nothing to do.
     """
-    context = Context(recipe.seed, recipe.name, job.name, "", Path(), output, recipe.base, recipe.shards.max_bytes)
+    with tempfile.TemporaryDirectory(prefix="k3data-plan-") as scratch:
+        context = Context(
+            recipe.seed,
+            recipe.name,
+            job.name,
+            "",
+            Path(scratch),
+            output,
+            recipe.base,
+            recipe.shards.max_bytes,
+            kept,
+            say,
+        )
+        return _make(recipe, job, context, limit)
+
+
+def _make(recipe: Recipe, job: Job, context: Context, limit: int | None) -> Plan:
     _check_installed(recipe)
     environment: dict[str, str] = {}
     for part in (*(step.build for step in job.sources), *(step.build for step in job.stages)):

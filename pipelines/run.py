@@ -111,7 +111,7 @@ def freeze(recipe: Recipe, job: Job, root: Store, options: Options, screen: Scre
     """
     store = root.sub(job.name)
     old = Plan.load(store)
-    new = plans.make(recipe, job, root.url, options.limit)
+    new = plans.make(recipe, job, root.url, options.limit, store, screen.say)
     if old is None:
         new.save(store)
         return new

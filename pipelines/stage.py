@@ -16,6 +16,8 @@ from typing import Any, ClassVar
 from datatrove.data import Document
 from pydantic import BaseModel, ConfigDict
 
+from .store import Store
+
 
 class Rejected(Exception):
     """What became of an item that is not published. Raise one of the four subclasses.
@@ -73,6 +75,9 @@ class Context:
         output: URL of the run's output, for sources that read an earlier job.
         base: folder that relative paths in the recipe refer to.
         shard_bytes: the recipe's `shards.max_bytes`, for sources that lay out shards.
+        kept: while a run is planned, the job's folder of the output, where a source may keep what planning cost;
+            otherwise None, and nothing may be written.
+        say: shows a line to whoever started the planning.
     """
 
     seed: int
@@ -83,6 +88,8 @@ class Context:
     output: str = ""
     base: Path = Path()
     shard_bytes: int = 256 * 10**6
+    kept: Store | None = None
+    say: Callable[[str], None] = lambda line: None
 
     def rng(self, stage: str, item: str) -> random.Random:
         """The only source of randomness: a function of (recipe seed, stage, item)."""
@@ -181,11 +188,13 @@ class Item:
         key: its name within the job's source, unique, the same on every machine.
         identity: what the record's id is hashed from: the content, or the coordinates that determine it.
         load: makes the record; may raise `Rejected`.
+        root: what the split is hashed from, if not from the identity.
     """
 
     key: str
     identity: str
     load: Callable[[], Document] = field(repr=False)
+    root: str | None = None
 
 
 class Source(_Parameters):

@@ -23,6 +23,7 @@ SOURCES = {
     "metamath": ".sources.documents.metamath:Metamath",
     "wordnet": ".sources.documents.wordnet:Wordnet",
     "dataset": ".sources.dataset:DatasetSource",
+    "dedup": ".dedup.source:Dedup",
     "compact": ".sources.dataset:Compact",
     "synth.scatter": "..synth.scatter.source:Scatter",
     "vision.programs": "..vision.source:Programs",
@@ -84,7 +85,8 @@ def _load(name: str, target: str) -> type:
 
 _EXTRA_OF = {"cairosvg": "svg", "defusedxml": "svg", "playwright": "web", "cadquery": "cad",
              "OCP": "cad", "vtkmodules": "cad", "s3fs": "s3", "torch": "train", "selectolax": "text",
-             "pylatexenc": "text", "pycld2": "text", "py3langid": "text", "spacy": "text", "tokenizers": "text"}  # fmt: skip
+             "pylatexenc": "text", "pycld2": "text", "py3langid": "text", "spacy": "text",
+             "tokenizers": "text"}  # fmt: skip
 
 
 def needs(error: ModuleNotFoundError) -> str:

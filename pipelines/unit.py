@@ -158,7 +158,7 @@ class UnitRun:
         parents = [record.id] if record.id else []
         record.id = _hash(item.identity, self.chain, 0)
         meta = record.metadata
-        meta["split"] = meta.get("split") or self._split(item.identity)
+        meta["split"] = meta.get("split") or self._split(item.root or item.identity)
         meta["lineage"] = {
             "recipe": self.recipe.name,
             "unit": self.unit.id,
