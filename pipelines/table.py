@@ -29,6 +29,8 @@ SOURCES = {
     "vision.programs": "..vision.source:Programs",
 }
 STAGES = {
+    "text.language": ".text_stages.language:Language",
+    "text.decontaminate": ".text_stages.decontaminate:Decontaminate",
     "vision.render": "..vision.render:Render",
     "vision.quality": "..vision.quality:Quality",
     "vision.tasks": "..vision.tasks:Tasks",

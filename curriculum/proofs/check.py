@@ -292,4 +292,5 @@ class _Item:
             holding = np.unique(self.window.words.find(tokens, term, candidates) // size)
             score[holding] += math.log(1 + (count - len(holding) + 0.5) / (len(holding) + 0.5))
         chosen = set(np.argsort(-score, kind="stable")[:CHUNKS].tolist())
-        return self._solve([one for one in self.all if {one.start // size, (one.end - 1) // size} <= chosen]) == self.answer
+        seen = [one for one in self.all if {one.start // size, (one.end - 1) // size} <= chosen]
+        return self._solve(seen) == self.answer

@@ -7,6 +7,7 @@ be proved.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Callable
 from datetime import datetime
@@ -36,8 +37,10 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text)
 
 
-_LEAD = re.compile(r"(?:It is on record|From the margin of an older copy|A clerk added here|As was read out at the meeting"
-                   r"|One line stands alone on this page|For whoever needs it): ")  # fmt: skip
+_LEAD = re.compile(
+    r"(?:It is on record|From the margin of an older copy|A clerk added here|As was read out at the meeting|"
+    r"One line stands alone on this page|For whoever needs it): "
+)
 
 _PROSE: dict[str, tuple[str, list[str]]] = {
     "reports": ("ab", [
@@ -162,7 +165,8 @@ _PROSE: dict[str, tuple[str, list[str]]] = {
         r"Block {b} has an {a} of its own, which is {n}\.",
     ]),
     "chapter_first": ("abn", [
-        r"\* \* \*\n{b} \(from the book {a}\)\n\nWith this the book opens\. The printer's mark below the last line is {n}\.",
+        r"\* \* \*\n{b} \(from the book {a}\)\n\nWith this the book opens\. "
+        r"The printer's mark below the last line is {n}\.",
         r"{a}: {b}\n\nNothing comes before this chapter\. Its last line ends with the mark {n}\.",
     ]),
     "chapter": ("abcn", [
@@ -379,8 +383,8 @@ def read_question(family: str, text: str) -> Fact:
 
 def names_in(facts: list[Fact], query: Fact) -> set[str]:
     """The invented names among the arguments, in lower case: words of six letters or more."""
-    words = [one for fact in facts for one in fact[1:]] + list(query)
-    return {one.lower() for one in words if isinstance(one, str) and len(one) >= 6 and one.isalpha() and one not in _COLUMNS}
+    words = {one for fact in [*facts, ("", *query)] for one in fact[1:] if isinstance(one, str)}
+    return {one.lower() for one in words - {*_COLUMNS} if len(one) >= 6 and one.isalpha()}
 
 
 _COLUMNS = ("product", "supplier", "port", "tariff")
@@ -396,13 +400,13 @@ def _rows(text: str) -> list[Fact] | None:
         table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if set(line) - set("|-")]
     else:
         table = [line.split("\t" if "\t" in lines[0] else ",") for line in lines]
-    if any(len(row) != 2 for row in table) or tuple(table[0]) not in {*zip(_COLUMNS, _COLUMNS[1:], strict=False)}:
+    if any(len(row) != 2 for row in table) or tuple(table[0]) not in {*itertools.pairwise(_COLUMNS)}:
         return None
     return [("row", table[0][1], key, int(value) if value.isdecimal() else value) for key, value in table[1:]]
 
 
 def _function(text: str) -> list[Fact] | None:
-    """A Python function of one argument: `(factor * inner + constant) % 997`, the inner call written in place or before."""
+    """A Python function: `(factor * inner + constant) % 997`, the inner call written in place or on a line before."""
     try:
         tree = ast.parse(text).body
     except SyntaxError:

@@ -95,7 +95,7 @@ def _timeline(facts: list[Fact], query: Fact) -> str:
     ahead = {first: 0.0}
     frontier = {first}
     while frontier:
-        reached = {}
+        reached: dict[str, float] = {}
         for here in frontier:
             for there, seconds in clocks[here].items():
                 if ahead.get(there, reached.get(there, ahead[here] + seconds)) != ahead[here] + seconds:
@@ -197,7 +197,9 @@ def _lemma_use(facts: list[Fact], query: Fact) -> str:
         if formula == goal:
             found.add(labels)
             continue
-        paths += [(to, (*labels, label), seen | {to}) for _, label, one, to in set(facts) if one == formula and to not in seen]
+        for _, label, one, to in set(facts):
+            if one == formula and to not in seen:
+                paths.append((to, (*labels, label), seen | {to}))
     return " ".join(_only(found))
 
 
