@@ -27,6 +27,7 @@ SOURCES = {
     "compact": ".sources.dataset:Compact",
     "synth.scatter": "..synth.scatter.source:Scatter",
     "vision.programs": "..vision.source:Programs",
+    "vision.fact_pictures": "..vision.fact_pictures:FactPictures",
 }
 STAGES = {
     "text.language": ".text_stages.language:Language",
@@ -34,6 +35,7 @@ STAGES = {
     "vision.render": "..vision.render:Render",
     "vision.quality": "..vision.quality:Quality",
     "vision.tasks": "..vision.tasks:Tasks",
+    "vision.facts": "..vision.facts:Facts",
     "curriculum.tokenise": "..curriculum.documents:Tokenise",
 }
 _DATATROVE = {

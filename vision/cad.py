@@ -140,6 +140,8 @@ def _sheet_elements(part: dict[str, Any], drawn: list[Element]) -> list[Element]
         elif what == "dimension":
             value = {"value_mm": sides[which]}
             found.append(Element(one.id, "dimension", f"overall {which} dimension", one.box, 1, 1.0, value))
+        elif one.role == "text" and one.text.split()[0] in part["names"].values():
+            found.append(Element(one.id, "text", one.text, one.box, 1))
     return found
 
 

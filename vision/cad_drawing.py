@@ -20,15 +20,25 @@ import numpy as np
 
 Lines = list[np.ndarray]
 
-_MARGIN = 64.0
-_GAP = 96.0
-_CAPTION = 40.0
-_LEAST = (190.0, 160.0)  # the iso view's cell
 _INK, _HIDDEN, _MEASURE, _LABEL = "#16202c", "#8793a3", "#1f5fa8", "#5b6776"
 _FONT = 'font-family="DejaVu Sans"'
 _MAX_HOLE_NOTES = 4
 _CENTRE_LINE = f'fill="none" stroke="{_MEASURE}" stroke-width="0.8" stroke-dasharray="7 2 2 2"'
 _Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class _Spacing:
+    """Pixels around the views, between them, for the names below, and the least cell in which the iso view lies."""
+
+    margin: float
+    gap: float
+    caption: float
+    least: tuple[float, float]
+
+
+_WIDE, _NARROW = _Spacing(64.0, 96.0, 40.0, (190.0, 160.0)), _Spacing(52.0, 58.0, 64.0, (96.0, 90.0))
+_NARROW_BELOW = 640
 
 
 @dataclass(frozen=True)
@@ -83,20 +93,23 @@ def arrange(part: dict[str, Any], views: dict[str, tuple[Lines, Lines]], width: 
     """Where the views lie, at the largest common scale that fits."""
     low, high = np.array(part["box_min"]), np.array(part["box_max"])
     x, y, z = high - low
-    room = np.array([width - 2 * _MARGIN - _GAP, height - 2 * _MARGIN - _GAP - _CAPTION])
+    space = _NARROW if width < _NARROW_BELOW else _WIDE
+    room = np.array([width - 2 * space.margin - space.gap, height - 2 * space.margin - space.gap - space.caption])
 
     def fits(scale: float) -> bool:
-        return (x * scale + max(y * scale, _LEAST[0]) <= room[0]) and (z * scale + max(y * scale, _LEAST[1]) <= room[1])
+        return (x * scale + max(y * scale, space.least[0]) <= room[0]) and (
+            z * scale + max(y * scale, space.least[1]) <= room[1]
+        )
 
     smallest, largest = 0.0, float(min(room) / max(x, y, z)) * 2
     for _ in range(40):
         middle = (smallest + largest) / 2
         smallest, largest = (middle, largest) if fits(middle) else (smallest, middle)
     scale = smallest
-    column, row = max(y * scale, _LEAST[0]), max(y * scale, _LEAST[1])
-    left = _MARGIN + (room[0] - x * scale - column) / 2 + 14
-    top = _MARGIN + (room[1] - z * scale - row) / 2
-    second, below = left + x * scale + _GAP, top + row + _GAP
+    column, row = max(y * scale, space.least[0]), max(y * scale, space.least[1])
+    left = space.margin + (room[0] - x * scale - column) / 2 + 14
+    top = space.margin + (room[1] - z * scale - row) / 2
+    second, below = left + x * scale + space.gap, top + row + space.gap
     flat = {"front": ([low[0], low[2]], [high[0], high[2]]), "top": (low[:2], high[:2]), "right": (low[1:], high[1:])}
     corners = {"front": (left, below), "top": (left, top + row - y * scale), "right": (second, below)}
     placed = {
@@ -135,9 +148,13 @@ def _dimensions(part: dict[str, Any], placed: dict[str, Placed]) -> Iterator[str
     """Overall width and height at the front view, depth at the right view."""
     width, depth, height = (high - low for low, high in zip(part["box_min"], part["box_max"], strict=True))
     front, right = placed["front"].box, placed["right"].box
-    yield _horizontal("dimension-width", front[0], front[2], front[3], number(width))
-    yield _vertical("dimension-height", front[0], front[1], front[3], number(height))
-    yield _horizontal("dimension-depth", right[0], right[2], right[3], number(depth))
+    words = {
+        side: f"{part['names'].get(side, '')} {number(size)}".strip()
+        for side, size in (("width", width), ("depth", depth), ("height", height))
+    }
+    yield _horizontal("dimension-width", front[0], front[2], front[3], words["width"])
+    yield _vertical("dimension-height", front[0], front[1], front[3], words["height"])
+    yield _horizontal("dimension-depth", right[0], right[2], right[3], words["depth"])
 
 
 def _horizontal(name: str, x1: float, x2: float, base: float, words: str) -> str:

@@ -7,6 +7,7 @@ never an object. Each view has its own frame: x to the right, y up, in millimetr
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,8 @@ class Refused(Exception):
         self.failure = failure
 
 
-def build(program: str) -> Any:
-    """Run the source and return its `result` as one checked shape.
+def build(program: str) -> tuple[Any, dict[str, str]]:
+    """Run the source; return its `result` as one checked shape, and what it calls its overall sizes (see `_names`).
 
     Raises:
         Refused: it fails, or its result is no valid solid.
@@ -53,7 +54,21 @@ def build(program: str) -> Any:
         geometry = type(error).__module__.startswith("OCP") or isinstance(error, ValueError)
         detail = f"{type(error).__name__}: {error}"[:300]
         raise Refused(Failure("invalid_geometry" if geometry else "parse", "load", detail)) from error
-    return _solid(cq, scope.get("result"))
+    return _solid(cq, scope.get("result")), _names(scope.get("names"))
+
+
+def _names(found: Any) -> dict[str, str]:
+    """A source may assign `names = {"width": "Alda", …}`; the drawing then writes the name before the size.
+
+    Only sizes that a drawing has and single words of letters are taken; they go into a drawing that we write.
+    """
+    if not isinstance(found, dict):
+        return {}
+    return {
+        side: found[side]
+        for side in ("width", "depth", "height")
+        if isinstance(found.get(side), str) and re.fullmatch("[A-Za-z]{1,16}", found[side])
+    }
 
 
 def _silent(*words: object, **options: object) -> None:
@@ -91,7 +106,7 @@ def _solid(cq: Any, result: Any) -> Any:
     return shape
 
 
-def describe(shape: Any) -> tuple[dict[str, Any], bytes]:
+def describe(shape: Any, names: dict[str, str]) -> tuple[dict[str, Any], bytes]:
     """Header and arrays of everything that drawing needs."""
     box = shape.BoundingBox()
     size = math.sqrt(box.xlen**2 + box.ylen**2 + box.zlen**2)
@@ -111,6 +126,7 @@ def describe(shape: Any) -> tuple[dict[str, Any], bytes]:
         "edges": len(shape.Edges()),
         "solids": len(shape.Solids()),
         "holes": holes(shape),
+        "names": names,
         "mesh": [stored(points), stored(normals), stored(triangles)],
         "outline": _stored_lines(_edges(shape), stored),
         "views": {},

@@ -134,7 +134,7 @@ def _answer(program: str) -> tuple[dict[str, Any], bytes]:
     from . import cad_part
 
     try:
-        return cad_part.describe(cad_part.build(program))
+        return cad_part.describe(*cad_part.build(program))
     except cad_part.Refused as refused:
         failure = refused.failure
     except MemoryError:

@@ -20,6 +20,7 @@ import struct
 import sysconfig
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -48,9 +49,7 @@ def run(quick: bool) -> dict[str, Any]:
     failures = _round_trip_failures(ours, held_out, 2_000 if quick else 20_000)
     counts = {"ours": _bytes_per_token(lambda texts: list(map(len, ours.encode_batch(texts))), held_out)}
     for name, library in _references().items():
-        counts[name] = _bytes_per_token(
-            lambda texts, library=library: [len(one.ids) for one in library.encode_batch_fast(texts)], held_out
-        )
+        counts[name] = _bytes_per_token(partial(_lengths, library), held_out)
     ratios = {
         f"ratio_vs_{name}_{kind}": round(counts["ours"][kind] / value, 4)
         for name, of in counts.items()
@@ -144,6 +143,10 @@ def _bytes_per_token(count: Callable[[list[str]], list[int]], held_out: dict[str
     rates = {kind: sum(len(text.encode()) for text in texts) / sum(count(texts)) for kind, texts in held_out.items()}
     # As many bytes of either kind: the harmonic mean of the rates.
     return {**rates, "both": len(rates) / sum(1 / rate for rate in rates.values())}
+
+
+def _lengths(library: tokenizers.Tokenizer, texts: list[str]) -> list[int]:
+    return [len(one.ids) for one in library.encode_batch_fast(texts)]
 
 
 def _tokens_per_s(tokenizer: Tokenizer, held_out: dict[str, list[str]]) -> float:
