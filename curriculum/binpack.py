@@ -35,8 +35,9 @@ def best_fit_decreasing(lengths: Ints, capacity: int) -> Ints:
     if lengths.min() < 1 or lengths.max() > capacity:
         raise ValueError(f"lengths {lengths.min()}..{lengths.max()} do not fit into bins of {capacity}")
     order = np.argsort(-lengths, kind="stable")
-    values, counts = np.unique(lengths, return_counts=True)
-    steps = _Bins(capacity).pack(values[::-1].tolist(), counts[::-1].tolist())
+    counts = np.bincount(lengths)
+    values = np.flatnonzero(counts)[::-1]
+    steps = _Bins(capacity).pack(values.tolist(), counts[values].tolist())
     first, bins, each = np.array(steps, np.int64).T
     amount = bins * each
     step = np.repeat(np.arange(len(amount)), amount)

@@ -60,7 +60,7 @@ class Tokenise(Stage):
     operational: ClassVar[frozenset[str]] = frozenset({"tokenizer"})
 
     tokenizer: str
-    max_tokens: int = Field(default=4096, ge=1)
+    max_tokens: int = Field(default=1024, ge=1)
     forms: Forms = Forms()
 
     _context: Context | None = PrivateAttr(default=None)

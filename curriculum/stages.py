@@ -79,7 +79,7 @@ class StageDefinition:
     tokens: int | float | None = None
     overflow: str = "carry"
     max_padding: float = 0.001
-    max_image_tokens: int = 4096
+    max_image_tokens: int = 1024
     whole: tuple[str, ...] = ("scatter",)
     reuse: bool = False
     distances: tuple[DistanceBin, ...] = field(default=())
@@ -123,7 +123,7 @@ def stage_definition(what: str | Mapping[str, Any]) -> StageDefinition:
     Raises:
         StageError: no such preset, an unknown or missing field, a value of the wrong type, a contradiction.
     """
-    values = {"preset": what} if isinstance(what, str) else dict(what)
+    values: dict[str, Any] = {"preset": what} if isinstance(what, str) else dict(what)
     name = str(values.get("name") or values.get("preset") or "own")
     if "preset" in values:
         preset = values.pop("preset")

@@ -64,7 +64,7 @@ SPANS: dict[str, Any] = {
     **{name: SAMPLE[name] for name in ("checks", "extra")},
     "digests": {"tokens": "string", "media": "string"},
     "groups": [_SPAN],
-    "docs": [{**_SPAN, "id": "string", "domain": "string", "kind": "string"}],
+    "docs": [{**_SPAN, "id": "string", "domain": "string", "kind": "string", "copy": "int64", "part": "int64"}],
     "images": [
         {
             "start": "int64",

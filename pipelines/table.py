@@ -27,6 +27,7 @@ SOURCES = {
     "compact": ".sources.dataset:Compact",
     "synth.scatter": "..synth.scatter.source:Scatter",
     "vision.programs": "..vision.source:Programs",
+    "curriculum.pack": "..curriculum.pack:Pack",
     "vision.fact_pictures": "..vision.fact_pictures:FactPictures",
 }
 STAGES = {

@@ -45,7 +45,8 @@ class TokenSample:
     Attributes:
         tokens: [T] uint32.
         groups: {start, end}, contiguous from 0 to T.
-        docs: {start, end, id, domain, kind}, in order; padding belongs to none.
+        docs: {start, end, id, domain, kind, copy, part}, in order; padding belongs to none. `copy` numbers the uses of
+            an upsampled document, `part` the pieces of one that was split; both are 0 unless given.
         images: {start, tokens, grid: [rows, columns], frames, offset, bytes, mime, width, height}: `start` and `tokens`
             are the run of media_pad ids; `offset` and `bytes` say where its picture lies in `media`; `width` and
             `height` are those of the stored picture in pixels.
@@ -144,6 +145,7 @@ def described(sample: TokenSample) -> dict[str, Any]:
             "media": hashlib.sha256(sample.media).hexdigest(),
         },
         **{name: getattr(sample, name) for name in _LISTS},
+        "docs": [{**one, "copy": one.get("copy", 0), "part": one.get("part", 0)} for one in sample.docs],
         "proofs": [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in sample.proofs],
     }
 

@@ -14,6 +14,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -81,29 +82,38 @@ def check_sample(
     """Re-derive all proofs of a sample; `where` names it in the report's problems."""
     words = Words(tokenizer)
     windows: dict[int, _Window] = {}
+    items: list[tuple[int, _Item]] = []
     for number, proof in enumerate(sample.proofs):
         report.items += 1
-        try:
+        with _told(report, f"{where}, item {number} ({proof.get('family')})"):
             start = proof["start"]
             if start not in windows:
                 windows[start] = _Window(sample, start, tokenizer, words)
-            item = _Item(windows[start], proof, read_picture)
+            items.append((number, _Item(windows[start], proof, read_picture)))
+    for number, item in items:
+        with _told(report, f"{where}, item {number} ({item.family})"):
             item.check()
-        except (Wrong, Unreadable) as error:
-            code = error.code if isinstance(error, Wrong) else "unreadable"
-            report.wrong[code] += 1
-            detail = str(error) if isinstance(error, Wrong) else f"unreadable: {error}"
-            report.problems.append(f"{where}, item {number} ({proof.get('family')}): {detail}")
-            continue
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            report.wrong["malformed"] += 1
-            report.problems.append(f"{where}, item {number}: malformed proof ({type(error).__name__}: {error})")
-            continue
-        report.checked += 1
-        report.clues += len(item.clues)
-        report.pictured += item.pictured
-        report.families[proof["family"]] += 1
-        report.lexical[proof["family"]] += item.lexical
+            report.checked += 1
+            report.clues += len(item.clues)
+            report.pictured += item.pictured
+            report.families[item.family] += 1
+            report.lexical[item.family] += item.lexical
+
+
+@contextmanager
+def _told(report: ProofReport, where: str) -> Iterator[None]:
+    """Count and tell what does not hold; a proof may be any JSON, so that what is not even a proof is told, too."""
+    try:
+        yield
+    except Wrong as error:
+        report.wrong[error.code] += 1
+        report.problems.append(f"{where}: {error}")
+    except Unreadable as error:
+        report.wrong["unreadable"] += 1
+        report.problems.append(f"{where}: unreadable: {error}")
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        report.wrong["malformed"] += 1
+        report.problems.append(f"{where}: malformed: {type(error).__name__}: {error}")
 
 
 class _Window:
@@ -115,6 +125,7 @@ class _Window:
             raise Wrong("group", f"no group starts at token {start}")
         self.sample, self.tokenizer, self.words = sample, tokenizer, words
         self.start = start
+        self.names: set[str] = set()
         self.tokens = sample.tokens[start : group["end"]]
         self.length = group["end"] - start
 
@@ -153,11 +164,28 @@ class _Window:
             ids = np.concatenate([ids[: begin[0]], ids[finish[0] + 1 :]])
         return self.tokenizer.decode_bytes(ids).decode("utf-8", "replace").strip()
 
-    def mentions(self, names: set[str]) -> Iterator[tuple[int, str]]:
-        """(token position, name) of every place where one of the names stands, in any case."""
-        pattern = re.compile("|".join(sorted(map(re.escape, names))).encode())
+    def stands_alone(self, span: dict[str, int]) -> bool:
+        """Whether a span begins after a line end (or with the window) and ends before one."""
+        table, tokens = self.tokenizer.token_bytes, self.tokens
+        before = table[tokens[span["start"] - 1]] if span["start"] else b"\n"
+        after = table[tokens[span["end"]]] if span["end"] < self.length else b"\n"
+        return before.endswith(b"\n") and after.startswith(b"\n")
+
+    @cached_property
+    def _mentions(self) -> dict[str, list[int]]:
+        """Token positions of each of `names`, as a whole word in any case."""
+        pattern = re.compile(b"(?<![a-z])(?:" + "|".join(sorted(self.names)).encode() + b")(?![a-z])")
+        found: dict[str, list[int]] = {}
         for match in pattern.finditer(self.lowered):
-            yield int(np.searchsorted(self._offsets, match.start(), "right")) - 1, match[0].decode()
+            position = int(np.searchsorted(self._offsets, match.start(), "right")) - 1
+            found.setdefault(match[0].decode(), []).append(position)
+        return found
+
+    def mentions(self, names: set[str]) -> Iterator[tuple[int, str]]:
+        """(token position, name) of every place where one of the names stands. All must have been put into `names`."""
+        for name in sorted(names):
+            for position in self._mentions.get(name, []):
+                yield position, name
 
 
 @dataclass
@@ -189,6 +217,8 @@ class _Item:
         self.all = sorted((*self.clues, *self._needless), key=lambda one: one.start)
         self.pictured = any(one.pictured for one in self.clues)
         self.lexical = False
+        self._names = names_in([fact for one in self.clues for fact in one.facts], self.query)
+        window.names |= self._names
 
     def _read_question(self) -> tuple[Fact, str]:
         text = self.window.text(self.proof["question"])
@@ -206,6 +236,8 @@ class _Item:
 
     def _statement(self, stated: dict[str, Any]) -> _Statement:
         text = self.window.text(stated)
+        if not self.window.stands_alone(stated):
+            raise Wrong("span", f"{stated['start']}..{stated['end']} is not a paragraph of its own")
         found = _Statement(stated["start"], stated["end"], [])
         if "picture" in stated:
             shown = self._shown(stated)
@@ -230,7 +262,10 @@ class _Item:
         if len(inside) != 1:
             raise Wrong("picture", f"{len(inside)} pictures in {stated['start']}..{stated['end']}")
         stored = hashlib.sha256(self.window.sample.picture(inside[0]["number"])).hexdigest()
-        facts, digest = self._read_picture(stated["picture"]["kind"], stated["picture"]["program"])
+        try:
+            facts, digest = self._read_picture(stated["picture"]["kind"], stated["picture"]["program"])
+        except ValueError as error:
+            raise Wrong("picture", str(error)) from None
         if digest != stored:
             raise Wrong("picture", "rendering its program gives another picture than the one stored")
         return facts
@@ -270,11 +305,10 @@ class _Item:
 
     def _check_leaks(self) -> None:
         """Every mention of a name of the item must lie in a statement, the question or the answer."""
-        names = names_in([fact for one in self.clues for fact in one.facts], self.query)
         question, answer = self.proof["question"], self.proof["answer"]
         told = [(one.start, one.end) for one in self.all]
         told += [(question["start"], question["end"]), (answer["start"], answer["end"])]
-        for position, name in self.window.mentions(names):
+        for position, name in self.window.mentions(self._names):
             if not any(start <= position < end for start, end in told):
                 raise Wrong("leak", f"{name!r} is mentioned at token {position}, which no clue or distractor covers")
 

@@ -382,9 +382,10 @@ def read_question(family: str, text: str) -> Fact:
 
 
 def names_in(facts: list[Fact], query: Fact) -> set[str]:
-    """The invented names among the arguments, in lower case: words of six letters or more."""
+    """The invented names among the arguments, in lower case: capitalised words, and the labels of code and lemmas."""
     words = {one for fact in [*facts, ("", *query)] for one in fact[1:] if isinstance(one, str)}
-    return {one.lower() for one in words - {*_COLUMNS} if len(one) >= 6 and one.isalpha()}
+    labels = {one[1] for one in facts if one[0] in ("def", "patch", "lemma")}
+    return {one.lower() for one in words if re.fullmatch("[A-Z][a-z]+", one)} | labels
 
 
 _COLUMNS = ("product", "supplier", "port", "tariff")

@@ -44,7 +44,10 @@ def token_sample(number: int, length: int = 40) -> TokenSample:
     return TokenSample(
         tokens=ids,
         groups=groups,
-        docs=[{**one, "id": f"doc-{number}-{at}", "domain": "web", "kind": "text"} for at, one in enumerate(groups)],
+        docs=[
+            {**one, "id": f"doc-{number}-{at}", "domain": "web", "kind": "text", "copy": at, "part": 0}
+            for at, one in enumerate(groups)
+        ],
         images=images,
         weights=from_label_weights(labels, groups),
         proofs=[{"start": cut, "family": "chain", "clues": [{"at": 3}], "answer": "zwölf"}] if number % 2 else [],

@@ -1,0 +1,136 @@
+"""Which documents a stage takes: so many tokens of each component of its mixture, counted exactly.
+
+The order of choice is a hash of the documents' ids, so that it depends on nothing else. Copies of a document come only
+after every document has been considered once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..pipelines.errors import UserError
+from .stages import StageDefinition
+from .supply import Ints, Keys, Supply, mixed
+
+Mask = npt.NDArray[np.bool_]
+TRAIN = "train"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """M document copies that could be taken.
+
+    Attributes:
+        doc: [M] the document's place in the supply.
+        copy: [M] which copy of it, from 0.
+        component: [M] the part of the mixture it counts for.
+        split: [M] code of its split.
+        tokens: [M] its length.
+    """
+
+    doc: Ints
+    copy: Ints
+    component: Ints
+    split: Ints
+    tokens: Ints
+
+
+def components_of(definition: StageDefinition, supply: Supply) -> Ints:
+    """[N] the first component of the mixture that each document fits; -1 if none."""
+    found = np.full(len(supply), -1, np.int64)
+    for at, one in enumerate(definition.mixture):
+        fits = (found < 0) & (supply.tokens >= one.min_tokens)
+        if one.max_tokens is not None:
+            fits &= supply.tokens <= one.max_tokens
+        if one.domain:
+            fits &= supply.domain.among(one.domain)
+        if one.kind:
+            fits &= supply.kind.among(one.kind)
+        found[fits] = at
+    return found
+
+
+def offer(definition: StageDefinition, supply: Supply, component: Ints, allowed: Mask, salt: int) -> Offer:
+    """The copies that the upsampling factors allow of the allowed documents, in the order of choice."""
+    docs = np.flatnonzero(allowed & (component >= 0))
+    factor = np.array([one.upsample for one in definition.mixture])[component[docs]]
+    keys = mixed(supply.key[docs], salt)
+    whole = np.floor(factor)
+    # The fraction of a factor is the share of documents that get one copy more.
+    copies = (whole + (_unit(mixed(keys, 1)) < factor - whole)).astype(np.int64)
+    doc = np.repeat(docs, copies)
+    copy = np.arange(len(doc)) - np.repeat(np.cumsum(copies) - copies, copies)
+    order = np.lexsort((mixed(np.repeat(keys, copies) + copy.astype(np.uint64), 2), copy))
+    doc, copy = doc[order], copy[order]
+    return Offer(doc, copy, component[doc], supply.split.codes[doc].astype(np.int64), supply.tokens[doc])
+
+
+def wanted_tokens(definition: StageDefinition, offered: Offer, splits: list[str]) -> npt.NDArray[np.int64]:
+    """[splits, components] how many tokens the stage wants of each component.
+
+    The budget and the shares are those of the training split. Of the other splits the same part of each component is
+    taken as of training, so that all three are alike.
+
+    Raises:
+        UserError: the mixture cannot be met; the line says which component lacks how many tokens.
+    """
+    parts = len(definition.mixture)
+    supply = np.zeros((len(splits), parts), np.int64)
+    np.add.at(supply, (offered.split, offered.component), offered.tokens)
+    train = supply[splits.index(TRAIN)] if TRAIN in splits else np.zeros(parts, np.int64)
+    share = np.array([definition.shares()[one.name] for one in definition.mixture])
+    used = share > 0
+    largest = int(np.min(train[used] / share[used]))
+    if definition.tokens is None or isinstance(definition.tokens, float):
+        total = int(largest * (1.0 if definition.tokens is None else definition.tokens))
+        lacking = [
+            f"{one.name} has no tokens" for at, one in enumerate(definition.mixture) if used[at] and not train[at]
+        ]
+    else:
+        total = definition.tokens
+        lacking = [
+            f"{one.name} lacks {round(share[at] * total) - train[at]:,} of {round(share[at] * total):,} tokens"
+            for at, one in enumerate(definition.mixture)
+            if round(share[at] * total) > train[at]
+        ]
+    if lacking:
+        raise UserError(
+            f"stage {definition.name}: the mixture cannot be met: {', '.join(lacking)}; it can be with fewer tokens "
+            f"(at most {largest:,}), more upsample, reuse, or other shares"
+        )
+    wanted = np.rint(share * total)
+    part = np.divide(wanted, train, out=np.zeros(parts), where=train > 0)
+    return np.rint(np.minimum(part, 1) * supply).astype(np.int64)
+
+
+def choose(offered: Offer, wanted: npt.NDArray[np.int64]) -> Mask:
+    """[M] which copies are taken: of each split and component as many tokens as wanted, never more."""
+    taken = np.zeros(len(offered.doc), bool)
+    for split, component in np.argwhere(wanted > 0):
+        these = np.flatnonzero((offered.split == split) & (offered.component == component))
+        taken[these[_fill(offered.tokens[these], int(wanted[split, component]))]] = True
+    return taken
+
+
+def _fill(lengths: Ints, target: int) -> Ints:
+    """The first lengths in order that together stay within the target; one that does not fit is passed over."""
+    chosen: list[Ints] = []
+    left = target
+    rest = np.arange(len(lengths))
+    while True:
+        rest = rest[lengths[rest] <= left]
+        if not len(rest):
+            return np.concatenate(chosen) if chosen else np.zeros(0, np.int64)
+        total = np.cumsum(lengths[rest])
+        count = int(np.searchsorted(total, left, "right"))
+        chosen.append(rest[:count])
+        left -= int(total[count - 1])
+        rest = rest[count:]
+
+
+def _unit(keys: Keys) -> npt.NDArray[np.float64]:
+    """[N] the keys as numbers in [0, 1)."""
+    return (keys >> np.uint64(11)).astype(np.float64) / 2**53
