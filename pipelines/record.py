@@ -14,6 +14,7 @@ A record that has been tokenised has no text: its content is `metadata["sample"]
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -39,6 +40,7 @@ _SPDX_CLASS = {
                  "LGPL-3.0-or-later", "MPL-2.0", "AGPL-3.0-or-later"],
 }  # fmt: skip
 _CLASS_BY_SPDX = {spdx.lower(): name for name, ids in _SPDX_CLASS.items() for spdx in ids}
+_SPELLING = {spdx.lower(): spdx for ids in _SPDX_CLASS.values() for spdx in ids}
 
 # Field → members of its struct (a dict with these keys) or, in a list, of each of its structs.
 _STRUCTS: dict[str, tuple[str, ...]] = {
@@ -55,12 +57,36 @@ FIELDS = ("source", "licence", "domain", "kind", "split", "lineage", "checks", "
 
 
 def licence(spdx: str | None, attribution: str = "") -> dict[str, str]:
-    """The `licence` struct for an SPDX identifier; one that is not in the table has class `unknown`."""
-    return {
-        "spdx": spdx or "NOASSERTION",
-        "class": _CLASS_BY_SPDX.get((spdx or "").lower(), "unknown"),
-        "attribution": attribution,
-    }
+    """The `licence` struct for an SPDX identifier or expression; what is not in the table has class `unknown`.
+
+    Of licences joined by AND the most demanding class counts, of those joined by OR the least demanding.
+    """
+    words = re.findall(r"[()]|[^\s()]+", spdx or "NOASSERTION")
+    spelled = " ".join(_SPELLING.get(word.lower(), word) for word in words).replace("( ", "(").replace(" )", ")")
+    return {"spdx": spelled, "class": LICENCE_CLASSES[_rank(words)], "attribution": attribution}
+
+
+def _rank(words: list[str]) -> int:
+    """Place in `LICENCE_CLASSES` of an SPDX expression, read from the front of `words`; AND binds before OR."""
+    ways = [_rank_of_all(words)]
+    while words and words[0].upper() == "OR":
+        words.pop(0)
+        ways.append(_rank_of_all(words))
+    return min(ways)
+
+
+def _rank_of_all(words: list[str]) -> int:
+    ranks = []
+    while words and words[0] != ")" and words[0].upper() != "OR":
+        word = words.pop(0)
+        if word == "(":
+            ranks.append(_rank(words))
+            del words[:1]
+        elif word.upper() == "WITH":  # an exception only ever permits more
+            del words[:1]
+        elif word.upper() != "AND":
+            ranks.append(LICENCE_CLASSES.index(_CLASS_BY_SPDX.get(word.lower(), "unknown")))
+    return max(ranks, default=len(LICENCE_CLASSES) - 1)
 
 
 def strictest(licences: Iterable[dict[str, str]]) -> dict[str, str]:

@@ -120,6 +120,8 @@ def _block(node: Any, tag: str, depth: int) -> list[str]:
         return ["\n".join(f"> {line}".rstrip() for line in "\n\n".join(_blocks(node, depth)).split("\n"))]
     if tag == "div" and (formula := _formula(node)):
         return [formula]
+    if tag in ("div", "aside", "dl") and "footnote" in (node.attributes.get("class") or "").split():
+        return [" ".join(_blocks(node, depth))]
     if tag == "p" and "rubric" in (node.attributes.get("class") or "").split():  # Sphinx's heading inside a docstring
         return [f"#### {_finish(_inline(node, depth))}"]
     return _blocks(node, depth)
@@ -170,8 +172,11 @@ def _element(node: Any, tag: str, depth: int) -> str:
         return f"`{code}`" if code and "`" not in code else code
     if tag in ("sub", "sup"):
         return _script_position(node, "_" if tag == "sub" else "^", depth)
-    if tag in ("span", "code") and (formula := _formula(node)):
-        return formula
+    if tag in ("span", "code") and (names := node.attributes.get("class")):
+        if formula := _formula(node):
+            return formula
+        if "classifier" in names.split():  # the type of a parameter, which style sheets set apart
+            return f" : {_inline(node, depth)}"
     if tag in _BLOCKS:
         return " " + " ".join(_block(node, tag, depth)) + " "
     return _inline(node, depth)
@@ -191,7 +196,8 @@ def _formula(node: Any) -> str:
         return ""
     match = _MATH.match(node.text())
     if not match:
-        return ""
+        bare = node.text().strip()
+        return f"$$\n{bare}\n$$" if bare.startswith("\\begin{") else ""
     return f"${match['inline'].strip()}$" if match["inline"] is not None else f"$${match['display'].strip()}$$"
 
 

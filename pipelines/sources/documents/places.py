@@ -25,7 +25,7 @@ from pydantic import Field
 
 from ...errors import UserError
 from ...recipe import Bytes
-from ...record import LICENCE_CLASSES, licence
+from ...record import licence
 from ...stage import Context, Input, Source, seeded_rng
 from ...store import open_store
 from ..folder import Folder, open_folder
@@ -137,10 +137,7 @@ def debian_package(name: str, named: str | None = None) -> Folder:
 
 
 def copyright_of(text: str) -> tuple[str | None, list[str]]:
-    """From a Debian copyright file: the licence of `Files: *` and who holds the copyright; (None, []) if it is prose.
-
-    Of licences joined by `or` the least demanding counts, of those joined by `and` the most demanding.
-    """
+    """From a Debian copyright file the licence of `Files: *` and its copyright holders; (None, []) if it is prose."""
     if not re.search(r"^Format:.*copyright-format", text, re.MULTILINE):
         return None, []
     text = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
@@ -154,14 +151,9 @@ def copyright_of(text: str) -> tuple[str | None, list[str]]:
 
 
 def _choose(stated: str) -> str | None:
-    def rank(spdx: str) -> int:
-        return LICENCE_CLASSES.index(licence(spdx)["class"])
-
-    ways = []
-    for way in re.split(r",?\s+or\s+", stated):
-        parts = [one.strip(" ,") for one in re.split(r",?\s+and\s+", way)]
-        ways.append(max((_SPDX.get(one.lower(), one) for one in parts), key=rank))
-    return min(ways, key=rank) or None
+    """A stated choice as an SPDX expression. A comma before `or` or `and` sets it apart, which brackets do in SPDX."""
+    words = [_SPDX.get(word.lower(), {"or": "OR", "and": "AND"}.get(word, word)) for word in stated.split()]
+    return re.sub(r"(.*), (AND|OR) (.*)", r"(\1) \2 (\3)", " ".join(words)) or None
 
 
 def _credit(name: str, holders: list[str]) -> str:
