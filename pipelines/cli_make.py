@@ -128,11 +128,26 @@ def status(out: Out, json: Json = False) -> None:
     print_json(facts) if json else print(status_text(facts))
 
 
-def verify(out: Out, job: Job = None, json: Json = False) -> None:
+def verify(
+    out: Out,
+    proofs: Annotated[
+        bool, typer.Option("--proofs", help="Instead, re-derive the proofs of scattered items from tokens and pictures.")
+    ] = False,
+    tokenizer: Annotated[
+        str | None, typer.Option("--tokenizer", help="The tokenizer's file or folder. Default: the one in the output.")
+    ] = None,
+    job: Job = None,
+    json: Json = False,
+) -> None:
     """Recount an output from the bytes of its shards, and name everything that is lost, doubled or damaged."""
     from .verify import verify as verify_output
 
-    report = verify_output(out, job)
+    if proofs:
+        from .proofs import verify_proofs
+
+        report: Any = verify_proofs(out, job, tokenizer)
+    else:
+        report = verify_output(out, job)
     if json:
         print_json(report.as_dict())
     else:

@@ -40,8 +40,7 @@ class Draw:
                 for _ in range(self.rng.choice((2, 3, 3)))
             ]
             word = "".join(syllables)
-            # No name may contain another: whoever searches for one would find both.
-            if 6 <= len(word) <= 12 and not any(word in other or other in word for other in self._used):
+            if 6 <= len(word) <= 12 and word not in self._used:
                 self._used.add(word)
                 return word.capitalize()
 
@@ -95,7 +94,7 @@ class Draw:
         """
         for picture in self._pictures:
             labels = {label.lower() for label in picture.facts}
-            if not any(word in other or other in word for word in labels for other in self._used):
+            if not labels & self._used:
                 self._used |= labels
                 return picture
         raise OutOfPictures("no picture is left whose labels are new")

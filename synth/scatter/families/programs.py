@@ -43,15 +43,15 @@ def solve_call(facts: Sequence[Fact], query: Fact) -> str | None:
     """The value of the call; None if a function it needs is missing, defined twice, patched too early, or recursive."""
     functions: dict[str, tuple[str | None, int, int]] = {}
     broken: set[str] = set()
-    for kind, name, *rest in facts:
-        if (kind == "patch") is not (name in functions):
-            broken.add(name)
+    for kind, changed, *rest in facts:
+        if (kind == "patch") is not (changed in functions):
+            broken.add(changed)
         elif kind == "patch":
-            inner, _, constant = functions[name]
-            functions[name] = (inner, rest[0], constant)
+            inner, _, constant = functions[changed]
+            functions[changed] = (inner, rest[0], constant)
         else:
             inner, factor, constant = rest if kind == "def" else (None, *rest)
-            functions[name] = (inner, factor, constant)
+            functions[changed] = (inner, factor, constant)
     chain: list[tuple[str | None, int, int]] = []
     name: str | None = query[1]
     while name is not None:
