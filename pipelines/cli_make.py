@@ -131,7 +131,7 @@ def status(out: Out, json: Json = False) -> None:
 def verify(
     out: Out,
     proofs: Annotated[
-        bool, typer.Option("--proofs", help="Instead, re-derive the proofs of scattered items from tokens and pictures.")
+        bool, typer.Option("--proofs", help="Instead, re-derive the proofs of scattered items.")
     ] = False,
     tokenizer: Annotated[
         str | None, typer.Option("--tokenizer", help="The tokenizer's file or folder. Default: the one in the output.")
