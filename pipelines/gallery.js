@@ -1,20 +1,7 @@
 // The gallery's behaviour. Data reaches the page only as text (textContent) and as raster data: URIs, never as markup.
-const data = JSON.parse(document.getElementById("data").textContent);
 const PAGE = 24;
 const state = { kind: "", task: "", split: "", words: "", at: 0, picture: 0, boxes: true };
 let shown = [];
-
-const $ = (id) => document.getElementById(id);
-
-function make(tag, properties = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) {
-    if (name.includes("-") || name === "role") element.setAttribute(name, value);
-    else element[name] = value;
-  }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
-  return element;
-}
 
 // --- Code --------------------------------------------------------------------------------------------------------
 
@@ -294,12 +281,6 @@ function clearFilters() {
   Object.assign(state, { kind: "", task: "", split: "", words: "" });
   for (const id of ["task", "split", "search"]) $(id).value = "";
   refilter(null);
-}
-
-function switchTheme() {
-  const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
 }
 
 const KEYS = {

@@ -1,33 +1,24 @@
 """One self-contained HTML page that shows samples: pictures beside their programs and tasks, with filters and search.
 
-What it shows was written by strangers, so nothing of it reaches the page as markup. Samples lie in the page as JSON in
-a script element that does not run, with every character that could end it escaped; the page's own script puts them on
-screen as text only. Pictures are decoded and encoded anew, and shown as raster data: URIs. A content security policy
-forbids everything else: it names the page's one script and one style by their hashes.
+What it shows was written by strangers, so nothing of it reaches the page as markup; see `page`.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
-import io
 import itertools
 import re
 from pathlib import Path
 from typing import Any
 
-import orjson
 from datatrove.data import Media
 from PIL import Image
 
+from . import page, tokens
 from . import record as records
-from . import tokens
 from .errors import UserError
 from .reader import Dataset
 
 LIMIT = 120
-_MAX_SIDE = 1280
 _MAX_TEXT = 60_000
 
 
@@ -50,8 +41,8 @@ def write_gallery(
         kinds = dataset.sql("select distinct kind from samples order by kind").fetchall()
         raise UserError(f"no samples of kind {kind!r}; there are: {', '.join(name for (name,) in kinds)}")
     samples = [_sample(dataset, number) for number in numbers]
-    page = render(str(dataset.info.get("name") or "samples"), samples, len(dataset))
-    Path(out_html).write_text(page, encoding="utf-8")
+    text = render(str(dataset.info.get("name") or "samples"), samples, len(dataset))
+    Path(out_html).write_text(text, encoding="utf-8")
     return len(samples)
 
 
@@ -62,22 +53,13 @@ def render(title: str, samples: list[dict[str, Any]], total: int) -> str:
         samples: as the page's script expects them; see `_sample`.
         total: how many samples the data set has.
     """
-    style = _read("gallery.css")
-    script = _read("gallery_code.js") + _read("gallery.js")
-    policy = (
-        f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
+    return page.render(
+        page.read(__file__, "gallery.html"),
+        title=title,
+        style=page.SHARED_STYLE + page.read(__file__, "gallery.css"),
+        script=page.SHARED_SCRIPT + page.read(__file__, "gallery_code.js") + page.read(__file__, "gallery.js"),
+        data={"total": total, "samples": samples},
     )
-    parts = {
-        "policy": html.escape(policy),
-        "title": html.escape(title),
-        "style": style,
-        "script": script,
-        "data": _inert(orjson.dumps({"total": total, "samples": samples}).decode()),
-    }
-    # Cut the template at its placeholders, once: what is put in is never looked at again.
-    first, *rest = _read("gallery.html").split("{{")
-    return first + "".join(parts[name] + after for name, after in (piece.split("}}", 1) for piece in rest))
 
 
 def _choose(dataset: Dataset, limit: int, kind: str | None, seed: int) -> list[int]:
@@ -125,31 +107,7 @@ def _task(task: dict[str, Any]) -> dict[str, Any]:
 def _media(part: Media) -> dict[str, Any]:
     facts = {name: part.metadata[name] for name in ("name", "mime", "width", "height")}
     try:
-        return {**facts, "src": _raster(part.media_bytes or b"")}
+        return {**facts, "src": page.raster(part.media_bytes or b"")}
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         # Pillow's ways of saying that these bytes are no picture it can draw; the page says so in its place.
         return {**facts, "src": None, "why": f"{facts['mime']}, {len(part.media_bytes or b'')} bytes: {error}"}
-
-
-def _raster(data: bytes) -> str:
-    picture: Image.Image = Image.open(io.BytesIO(data))
-    picture = picture.convert("RGBA" if "transparency" in picture.info or picture.mode in ("RGBA", "LA") else "RGB")
-    picture.thumbnail((_MAX_SIDE, _MAX_SIDE))
-    out = io.BytesIO()
-    picture.save(out, "WEBP", lossless=True, quality=60, method=2)
-    return f"data:image/webp;base64,{base64.b64encode(out.getvalue()).decode()}"
-
-
-def _inert(json: str) -> str:
-    """JSON that cannot end the script element it lies in, nor begin anything else."""
-    for character in "<>&\u2028\u2029":
-        json = json.replace(character, f"\\u{ord(character):04x}")
-    return json
-
-
-def _read(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
