@@ -77,8 +77,10 @@ def clusters(
         say: told what is about to happen.
     """
     total = sum(map(len, datasets))
+    if not total:
+        return []
     say(estimate(total, near))
-    lengths = np.concatenate([one.samples["text_chars"].to_numpy() for one in datasets]) if total else np.zeros(0)
+    lengths = np.concatenate([one.samples["text_chars"].to_numpy() for one in datasets])
     if processes is None:
         processes = len(os.sched_getaffinity(0)) if lengths.sum() >= _PARALLEL_FROM else 1
     folder = Path(tempfile.mkdtemp(prefix="dedup-", dir=scratch))

@@ -54,6 +54,7 @@ def to_text(source: str) -> tuple[str, str]:
         raise BadTex(str(error).splitlines()[0][:200]) from None
     lines = [line.rstrip() for line in body.split("\n")]
     lines = _DISPLAY.sub(lambda found: f"$${found[1].strip()}$$", "\n".join(lines)).split("\n")
+    lines = [line.removeprefix(" ") if not line.startswith("  ") else line for line in lines]  # two are a nested list
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
     text = _HELD.sub(lambda found: code[int(found[1])], text)
     if name:
