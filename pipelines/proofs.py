@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import UserError
 from .output import open_output
 from .reader import Dataset
-from .tokens import SIGNATURE, read_token_sample
+from .tokens import SIGNATURE, TokenSample, read_token_sample
 
 if TYPE_CHECKING:
     from ..curriculum.proofs import ProofReport
@@ -70,11 +70,10 @@ def verify_proofs(url: str, job: str | None = None, tokenizer: str | None = None
     Raises:
         UserError: nothing there carries proofs, or no tokenizer was given where none lies beside the shards.
     """
-    from ..curriculum.proofs import ProofReport, check_sample
+    from ..curriculum.proofs import ProofReport
 
     report = ProofsReport(ProofReport())
-    with ExitStack() as stack:
-        read_picture = _picture_reader(stack)
+    with ProofChecker() as checker:
         for dataset in _datasets(url, job):
             encoder: Tokenizer | None = None
             carried = 0
@@ -84,14 +83,48 @@ def verify_proofs(url: str, job: str | None = None, tokenizer: str | None = None
                     continue
                 encoder = encoder or _tokenizer(dataset, tokenizer)
                 carried += 1
-                where = f"{dataset.info['name']}/{dataset.samples['id'][number].as_py()}"
-                check_sample(sample, encoder, read_picture, report.found, where)
+                where = f"{dataset.info['job']}/{dataset.samples['id'][number].as_py()}"
+                checker.check(sample, encoder, report.found, where)
             if carried:
                 report.jobs.append(dataset.info["job"])
                 report.samples += carried
     if not report.samples:
         raise UserError(f"{url}: no sample carries a proof")
     return report
+
+
+class ProofChecker:
+    """The second program with the renderer it needs. A context manager: the renderer's processes end with it."""
+
+    def __enter__(self) -> ProofChecker:
+        self._stack = ExitStack()
+        self._read = lru_cache(maxsize=4096)(self._render)
+        self._reader: Any = None
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def check(self, sample: TokenSample, tokenizer: Tokenizer, report: ProofReport, where: str = "sample") -> None:
+        """Re-derive a sample's proofs; see `curriculum.proofs.check_sample`."""
+        from ..curriculum.proofs import check_sample
+
+        check_sample(sample, tokenizer, self._read, report, where)
+
+    def problems(self, sample: TokenSample, tokenizer: Tokenizer) -> list[str]:
+        """One line for each item of the sample whose proof does not hold."""
+        from ..curriculum.proofs import ProofReport
+
+        report = ProofReport()
+        self.check(sample, tokenizer, report)
+        return report.problems
+
+    def _render(self, kind: str, program: str) -> tuple[dict[str, int], str]:
+        if self._reader is None:  # a sample without pictures needs no renderer
+            from ..vision.facts import FactReader
+
+            self._reader = self._stack.enter_context(FactReader())
+        return self._reader.read(kind, program)
 
 
 def _datasets(url: str, job: str | None) -> Iterator[Dataset]:
@@ -119,18 +152,3 @@ def _tokenizer(dataset: Dataset, given: str | None) -> Tokenizer:
         raise UserError(f"{dataset.store.url} has no {TOKENIZER_FILE}: give --tokenizer PATH") from None
     except TokenizerError as error:
         raise UserError(str(error)) from None
-
-
-def _picture_reader(stack: ExitStack) -> Any:
-    """Renders a program the first time it is asked for; the processes that do it end with `stack`."""
-    readers: list[Any] = []
-
-    @lru_cache(maxsize=4096)
-    def read(kind: str, program: str) -> tuple[dict[str, int], str]:
-        if not readers:
-            from ..vision.facts import FactReader
-
-            readers.append(stack.enter_context(FactReader()))
-        return readers[0].read(kind, program)
-
-    return read

@@ -68,21 +68,41 @@ def _fields(model: type[BaseModel], path: Path_) -> list[str]:
 
 
 def plain(node: yaml.Node, path: Path_, lines: dict[Path_, int], file: str) -> Any:
-    """The node as Python values, noting the line of every path; duplicate keys are refused."""
+    """The node as Python values, noting the line of every path; duplicate keys are refused, `<<` is filled in."""
     lines.setdefault(path, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         result: dict[Any, Any] = {}
         for key_node, value_node in node.value:
+            if key_node.tag == _MERGE:
+                continue
             key = yaml.SafeLoader("").construct_object(key_node)
             line = key_node.start_mark.line + 1
             if key in result:
                 raise UserError(f"{file}:{line}: key {key!r} stands twice")
             lines[(*path, key)] = line
             result[key] = plain(value_node, (*path, key), lines, file)
+        for key_node, value_node in node.value:
+            if key_node.tag == _MERGE:
+                for key, value in _merged(value_node, path, lines, file).items():
+                    result.setdefault(key, value)  # what is written beside `<<` wins
         return result
     if isinstance(node, yaml.SequenceNode):
         return [plain(child, (*path, index), lines, file) for index, child in enumerate(node.value)]
     return yaml.SafeLoader("").construct_object(node)
+
+
+_MERGE = "tag:yaml.org,2002:merge"
+
+
+def _merged(node: yaml.Node, path: Path_, lines: dict[Path_, int], file: str) -> dict[Any, Any]:
+    """What `<<:` stands for: a mapping, or a list of mappings of which the first to have a key wins."""
+    result: dict[Any, Any] = {}
+    for one in node.value if isinstance(node, yaml.SequenceNode) else [node]:
+        if not isinstance(one, yaml.MappingNode):
+            raise UserError(f"{file}:{one.start_mark.line + 1}: `<<` takes a mapping, as in `<<: *name`")
+        for key, value in plain(one, path, lines, file).items():
+            result.setdefault(key, value)
+    return result
 
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")

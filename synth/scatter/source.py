@@ -49,7 +49,7 @@ class Scatter(Source):
         items: fewest and most items braided into one window.
         clues: fewest and most clues of an item.
         families: weight of each family, by name; all alike unless given.
-        picture_share: share of items that are drawn from the families that need pictures.
+        picture_share: share of items that need pictures, in every window as nearly as numbers allow.
         split: documents and pictures of this split are used, and the windows belong to it.
         piece: longer documents are cut into pieces of at most so many tokens; an eighth of the window unless given.
         reuse: documents may be used again once all have been used.
@@ -171,8 +171,12 @@ class Scatter(Source):
         draw = Draw(rng, parts.draw_pictures(rng))
         tasks: list[Task] = []
         braid: Braid | None = None
-        for _ in range(rng.randint(*self.items)):
-            tasks.append(self._task(draw, rng, bool(parts.pictures)))
+        share = self.picture_share if parts.pictures else 0.0
+        phase = rng.random()
+        for number in range(rng.randint(*self.items)):
+            # Taken systematically, so that the share holds window by window and not only on average.
+            pictured = int((number + 1) * share + phase) > int(number * share + phase)
+            tasks.append(self._task(draw, rng, pictured))
             grown = parts.builder.braid(tasks, draw, rng)
             if grown.length <= self.window / 2:
                 braid = grown
@@ -185,17 +189,21 @@ class Scatter(Source):
         return braid
 
     def _task(self, draw: Draw, rng: random.Random, pictured: bool) -> Task:
+        """An item of a family with pictures or without, as asked for; of the other sort where no family has a weight
+        or the pictures are used up."""
         weights = self.families or dict.fromkeys(FAMILIES, 1.0)
-        groups = [{name: one for name, one in weights.items() if FAMILIES[name].pictures is kind and one > 0}
-                  for kind in (False, True)]  # fmt: skip
-        chosen = groups[bool(groups[1]) and pictured and (not groups[0] or rng.random() < self.picture_share)]
+        sorts = {
+            kind: {name: one for name, one in weights.items() if FAMILIES[name].pictures is kind and one > 0}
+            for kind in (False, True)
+        }
         size = rng.randint(*self.clues)
+        chosen = sorts[pictured] or sorts[not pictured]
         try:
             return FAMILIES[_choose(chosen, rng)].generate(draw, size)
         except OutOfPictures:
-            if not groups[0]:
-                raise
-            return FAMILIES[_choose(groups[0], rng)].generate(draw, size)
+            if not sorts[False]:
+                raise Failed("no_pictures", "the families need more pictures than there are") from None
+            return FAMILIES[_choose(sorts[False], rng)].generate(draw, size)
 
     def _check_fit(self, context: Context, parts: _Parts) -> None:
         """Raise `UserError` if the smallest item of a family takes more than half of the window."""

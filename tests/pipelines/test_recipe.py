@@ -37,6 +37,7 @@ def parse(text: str, *overrides: str) -> recipes.Recipe:
         ("stages: []", "stages: [{a: 1, b: 2}]", "r.yaml:7: a stage is one `name: {parameters}`, not 2 keys"),
         ("name: work", "name: Work-1", "r.yaml:4: jobs.0.name: string should match pattern"),
         ("seed: 5", "seed: 5\nseed: 6", "r.yaml:3: key 'seed' stands twice"),
+        ("seed: 5", "seed: 5\n<<: [7]", "r.yaml:3: `<<` takes a mapping"),
         ("seed: 5", "seed: [5", "r.yaml:"),
         ("items.jsonl", "'${K3DATA_NO_SUCH}'", "r.yaml:6: the environment has no K3DATA_NO_SUCH"),
         ("items.jsonl", "${K3DATA_NO_SUCH}", 'but got \'{\' (quote "${…}" inside { })'),
@@ -65,6 +66,12 @@ def test_overrides_reach_into_lists_by_name_and_by_position():
         parse(GOOD, "jobs.wrk.units.items=3")
     with pytest.raises(UserError, match="unknown key 'sed'"):
         parse(GOOD, "sed=3")
+
+
+def test_one_step_can_be_written_once_and_changed_where_it_is_used_again():
+    more = "executor: {<<: {kind: local, workers: 3}, workers: 2}\n"
+    parsed = parse(GOOD + more)
+    assert (parsed.executor.kind, parsed.executor.workers) == ("local", 2)
 
 
 def test_the_environment_fills_values_and_the_text_stays_unresolved(monkeypatch):
