@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import errors
 from .cli_options import Job, Json, Out, print_json
+
+if TYPE_CHECKING:
+    from .reader import Dataset
 
 
 def inspect(
@@ -64,21 +67,44 @@ def view(
         Path | None, typer.Option("--to", help="The page's file. Default: gallery.html in the current folder.")
     ] = None,
     kind: Annotated[str | None, typer.Option("--kind", help="Only samples of this kind.")] = None,
-    count: Annotated[int, typer.Option("--count", "-n", min=1, help="At most so many samples.")] = 240,
+    count: Annotated[
+        int | None, typer.Option("--count", "-n", min=1, help="At most so many samples. Default: 240; 12 sequences.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Which samples are chosen.")] = 0,
+    tokenizer: Annotated[
+        Path | None, typer.Option("--tokenizer", help="For token ids, if the output holds no tokenizer.")
+    ] = None,
     job: Job = None,
     json: Json = False,
 ) -> None:
-    """Write one self-contained HTML page of pictures beside their code and tasks; it opens from disk."""
-    from .gallery import write_gallery
+    """Write one self-contained HTML page: pictures beside their code and tasks, or sequences over their window."""
     from .reader import Dataset
+    from .tokens import SIGNATURE
 
-    page = to or Path("gallery.html")
-    shown = write_gallery(Dataset.open(out, job=job), page, limit=count, kind=kind, seed=seed)
+    page, dataset = to or Path("gallery.html"), Dataset.open(out, job=job)
+    if kind is None and len(dataset) and dataset.shards["signature"][0].as_py() == SIGNATURE:
+        shown = _view_sequences(out, job, dataset, page, count, seed, tokenizer)
+    else:
+        from .gallery import write_gallery
+
+        shown = write_gallery(dataset, page, limit=count or 240, kind=kind, seed=seed)
     if json:
         print_json({"page": str(page), "samples": shown})
     else:
         print(f"{shown} samples: {page.resolve().as_uri()}")
+
+
+def _view_sequences(
+    out: str, job: str | None, dataset: Dataset, page: Path, count: int | None, seed: int, tokenizer: Path | None
+) -> int:
+    try:
+        from ..curriculum import view
+    except ModuleNotFoundError as error:
+        from .table import needs
+
+        raise errors.UserError(f"view of sequences: {needs(error)}") from None
+    stages = view.packed_stages(out)
+    return view.write_view(dataset, page, stages=stages, limit=count or view.LIMIT, seed=seed, tokenizer=tokenizer)
 
 
 def card(
