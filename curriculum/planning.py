@@ -111,6 +111,7 @@ def plan_stage(definition: StageDefinition, supply: Supply, used: Mask, cut: Cut
     got = np.zeros_like(wanted)
     placed = sequence >= 0
     np.add.at(got, (supply.split.codes[doc[placed]], component[doc[placed]]), (stop - start)[placed])
+    _refuse_another_mixture(definition, wanted[splits.index(TRAIN)], got[splits.index(TRAIN)])
     total = np.zeros_like(wanted)
     np.add.at(total, (offered.split, offered.component), offered.tokens)
     # What is not taken is told, too: copies that the mixture did not want, and documents that were never offered.
@@ -161,6 +162,25 @@ def _refuse_unsplittable(definition: StageDefinition, supply: Supply, long: Mask
             f"stage {definition.name}: a window of {definition.window:,} tokens is smaller than {len(found)} items of "
             f"kind {kind!r}, which are never split (the first, {supply.ids[at].as_py()}, has {supply.tokens[at]:,}); "
             "give a larger window, or overflow: carry or drop"
+        )
+
+
+def _refuse_another_mixture(definition: StageDefinition, wanted: Ints, got: Ints) -> None:
+    """Taking sequences apart for the sake of padding must not change the mixture, nor a budget that was given."""
+    total = int(got.sum())
+    tolerance = max(0.005 * total, definition.window)
+    shares = definition.shares()
+    off = [
+        f"{one.name} {got[at] / total:.1%} instead of {shares[one.name]:.1%}"
+        for at, one in enumerate(definition.mixture)
+        if abs(got[at] - shares[one.name] * total) > tolerance
+    ]
+    if isinstance(definition.tokens, int) and wanted.sum() - total > tolerance:
+        off.append(f"{total:,} tokens instead of {int(wanted.sum()):,}")
+    if off:
+        raise UserError(
+            f"stage {definition.name}: with at most {definition.max_padding:.1%} of padding it would have "
+            f"{', '.join(off)}: these documents fill no more windows; raise max_padding, or give shorter documents"
         )
 
 
