@@ -107,7 +107,8 @@ class Scatter(Source):
         return values
 
     def reads(self, context: Context) -> dict[str, str]:
-        return {"tokenizer": load_tokenizer(context.beside(self.tokenizer)).digest}
+        digest = load_tokenizer(context.beside(self.tokenizer)).digest
+        return {"tokenizer": digest, "image tokens": str(self.max_image_tokens)}
 
     def plan(self, context: Context, unit_items: int | None) -> Iterator[Slice]:
         """Deal the documents to the windows. Every unit reads all data sets, since any window may use any document.
@@ -226,6 +227,8 @@ class _Parts:
     def __init__(self, scatter: Scatter, context: Context):
         tokenizer = load_tokenizer(context.beside(scatter.tokenizer))
         self.datasets = [one.open_dataset(context) for one in scatter.documents]
+        for dataset in self.datasets:
+            _check_tokenizer(dataset, tokenizer, scatter.tokenizer)
         self._pictured = [one.open_dataset(context) for one in scatter.pictures]
         piece = scatter.piece or max(512, scatter.window // 8)
         self.haystack = Haystack(self.datasets, scatter.split, context.seed, piece)
@@ -274,6 +277,15 @@ def _picture(dataset: Dataset, number: int) -> Picture:
         width=about["width"],
         height=about["height"],
     )
+
+
+def _check_tokenizer(dataset: Dataset, tokenizer: Tokenizer, place: str) -> None:
+    stated = dataset.info.get("environment", {}).get("tokenizer", "none that it names")
+    if stated != tokenizer.digest:
+        raise UserError(
+            f"{dataset.info['name']} was made with another tokenizer ({stated[:18]}) than {place} "
+            f"({tokenizer.digest[:12]})"
+        )
 
 
 def load_tokenizer(path: str) -> Tokenizer:

@@ -14,6 +14,7 @@ from k3data.pipelines.reader import Dataset
 from k3data.pipelines.tokens import TokenSample, check, read_token_sample
 from k3data.synth.bench.corrupt import KINDS, corrupt_and_check
 from k3data.synth.scatter.families import FAMILIES
+from k3data.tokenizer.train import train
 
 from .conftest import World, run
 
@@ -107,6 +108,13 @@ def test_a_window_smaller_than_an_item_is_refused(world: World) -> None:
 def test_too_few_documents_are_refused_unless_they_may_be_used_again(world: World) -> None:
     with pytest.raises(UserError, match=r"the documents hold [\d,]+ tokens, 400 windows of 16,384 need"):
         run(recipe(count=400).replace("reuse: true", "reuse: false"), world.folder, "scattered-many")
+
+
+def test_documents_of_another_tokenizer_are_refused(world: World) -> None:
+    (world.folder / "other").mkdir()
+    (world.folder / "other" / "tokenizer.json").write_bytes(train(["one two three " * 50], 520))
+    with pytest.raises(UserError, match=r"world/documents was made with another tokenizer \(\w+\) than other"):
+        run(recipe().replace("tokenizer: tokenizer", "tokenizer: other"), world.folder, "scattered-other")
 
 
 def test_an_unknown_family_is_named_with_the_nearest_known_one(world: World) -> None:
