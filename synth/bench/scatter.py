@@ -1,7 +1,7 @@
 """How many scattered items hold, what a second program says of their proofs, and how fast 1M-token windows are made.
 
-Documents are Python sources that are installed, tokenised once; pictures state facts. Windows of 64K, 256K and 1M tokens
-go through the engine; every proof is re-derived from what lies in the shards; proofs are damaged in fourteen ways; and
+Documents are Python sources that are installed, tokenised once; pictures state facts. Windows of 64K, 256K and 1M go
+through the engine; every proof is re-derived from what lies in the shards; proofs are damaged in fourteen ways; and
 one process alone is timed over whole 1M windows, from drawing the items to the shard. The peer is placement as it is
 often done, uniform at random: how many of the same items fit into three quarters of the window.
 """
