@@ -6,7 +6,7 @@ const current = () => data.sequences[state.at];
 
 function about() {
   const stage = data.stage;
-  const words = [`${count(data.total)} sequences, ${short(data.tokens)} tokens`];
+  const words = [`${many(data.total, "sequence")}, ${short(data.tokens)} tokens`];
   if (stage) words.push(`stage ${stage.name}, window ${count(stage.stage.window)}`, `tokenizer ${stage.tokenizer.digest.slice(0, 12)} (${count(stage.tokenizer.vocab_size)} ids)`);
   $("about").textContent = words.join(" · ");
 }
