@@ -79,13 +79,12 @@ class PackedLoader:
         self.cursor = cursor or reader.start()
 
     def __iter__(self) -> Iterator[Batch]:
-        local = self.reader.files.store.local("") is not None
         batches = DataLoader(
             _Batches(self),
             batch_size=None,
             num_workers=self.workers,
             # Clients of object stores have threads, which do not survive a fork.
-            multiprocessing_context=None if local or not self.workers else "spawn",
+            multiprocessing_context=None if self.reader.files.mapped or not self.workers else "spawn",
         )
         for batch in batches:
             self.cursor = self.reader.advance(self.cursor, self.batch * self.world)

@@ -126,15 +126,14 @@ class PackedReader:
 
     def read(self, places: Iterator[Place]) -> Iterator[PackedSequence]:
         """The sequences at these places. From an object store some are fetched ahead."""
-        if self.files.store.local("") is not None:
-            members = self.files.members
+        if self.files.mapped:
             for place in places:
-                yield PackedSequence(members(place.number), place)
+                yield PackedSequence(self.files, place)
             return
         waiting: deque[Future[PackedSequence]] = deque()
         with ThreadPoolExecutor(_AHEAD, "k3data-read") as pool:
             for place in places:
-                waiting.append(pool.submit(lambda one: PackedSequence(self.files.members(one.number), one), place))
+                waiting.append(pool.submit(PackedSequence, self.files, place))
                 if len(waiting) >= _AHEAD:
                     yield waiting.popleft().result()
             while waiting:

@@ -1,18 +1,23 @@
-"""One packed training sequence as the reader gives it: token ids at once, everything else when it is asked for."""
+"""One packed training sequence as the reader gives it: token ids at once, everything else when it is asked for.
+
+Checksums are compared when a member is first used: of token ids and spans at once, of pictures when one is asked for
+(from an object store, where all has been fetched, at once too).
+"""
 
 from __future__ import annotations
 
 import io
 import json
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..pipelines.tokens import TokenSample, read_token_sample, spread, tokens_view
+from ..pipelines.tokens import MEDIA, SPANS, TOKENS, TokenSample, read_token_sample, spread, tokens_view
 
-MEMBERS = ("tokens.npy", "spans.json", "media.bin")
+if TYPE_CHECKING:
+    from .shard_files import ShardFiles
 
 
 class Place(NamedTuple):
@@ -31,10 +36,11 @@ class PackedSequence:
         place: where it stands in the order of training.
     """
 
-    def __init__(self, members: tuple[memoryview, memoryview, memoryview], place: Place):
-        self.tokens = tokens_view(members[0])
+    def __init__(self, files: ShardFiles, place: Place):
+        self._files = files
+        self._members = files.members(place.number, TOKENS, SPANS, *([] if files.mapped else [MEDIA]))
+        self.tokens = tokens_view(self._members[TOKENS])
         self.place = place
-        self._members = members
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -42,7 +48,7 @@ class PackedSequence:
     @cached_property
     def spans(self) -> dict[str, Any]:
         """The content of `spans.json`: groups, docs, images, weights, proofs (JSON strings), provenance."""
-        return json.loads(bytes(self._members[1]))
+        return json.loads(bytes(self._members[SPANS]))
 
     @property
     def images(self) -> list[dict[str, Any]]:
@@ -62,7 +68,7 @@ class PackedSequence:
     def picture(self, number: int) -> memoryview:
         """The stored bytes of a picture."""
         one = self.images[number]
-        return self._members[2][one["offset"] : one["offset"] + one["bytes"]]
+        return self._media[one["offset"] : one["offset"] + one["bytes"]]
 
     def pixels(self, number: int) -> npt.NDArray[np.uint8]:
         """[height, width, 3] a decoded picture, as stored: not yet scaled to the model's grid."""
@@ -73,4 +79,8 @@ class PackedSequence:
 
     def sample(self) -> TokenSample:
         """Everything, as the engine knows it."""
-        return read_token_sample(dict(zip(MEMBERS, self._members, strict=True)))
+        return read_token_sample({**self._members, MEDIA: self._media})
+
+    @cached_property
+    def _media(self) -> memoryview:
+        return self._files.members(self.place.number, MEDIA)[MEDIA] if self._files.mapped else self._members[MEDIA]

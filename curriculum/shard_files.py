@@ -10,7 +10,6 @@ import hashlib
 import io
 import json
 import mmap
-import re
 from collections import OrderedDict
 from typing import Any
 
@@ -19,16 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..pipelines.errors import K3DataError, UserError
+from ..pipelines.errors import BrokenRecord, K3DataError, UserError
 from ..pipelines.store import Store
-from .sequence import MEMBERS
+from ..pipelines.tokens import MEDIA, SPANS, TOKENS, check_digest
 
 _OPEN_SHARDS = 256  # each memory map keeps a file descriptor
-_DIGESTS = re.compile(rb'"digests":\{"tokens":"([0-9a-f]{64})","media":"([0-9a-f]{64})"\}')
-_NPY_HEADER = 128
 _INTEGERS = ("_shard", "_offset", "_size")
-
-Members = tuple[memoryview, memoryview, memoryview]
 
 
 class DataError(K3DataError):
@@ -43,6 +38,8 @@ class ShardFiles:
     """The sequences of one split of a packed stage.
 
     Attributes:
+        check: compare checksums.
+        mapped: the shards lie on a local disk.
         info: the content of `dataset.json`.
         about: the content of `curriculum.json`.
         ids: sample ids of the split's sequences, in the order of the index.
@@ -52,6 +49,7 @@ class ShardFiles:
     def __init__(self, store: Store, split: str, check: bool):
         self.store = store
         self.check = check
+        self.mapped = store.local("") is not None
         self.info = _json(store, "dataset.json")
         self.about = _json(store, "curriculum.json")
         shards = _table(store, "index/shards.parquet", ["shard", "path", "bytes", "sha256", "split", "samples"])
@@ -88,26 +86,28 @@ class ShardFiles:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, **{name: state[name].data for name in _INTEGERS})
 
-    def members(self, number: int) -> Members:
-        """A sequence's members. What does not hold its checksum or its size is fetched once more.
+    def members(self, number: int, *checked: str) -> dict[str, memoryview]:
+        """A sequence's members by suffix. What does not hold its size, or of the `checked` members its checksum, is
+        fetched once more.
 
         Raises:
             DataError: it is still not what was written; the message names shard and sample.
         """
         try:
-            return self._read(number)
-        except _Damaged:
+            return self._read(number, checked)
+        except (_Damaged, BrokenRecord):
             self._maps.pop(self._shard[number], None)
-            try:
-                return self._read(number)
-            except _Damaged as error:
-                shard, sample = self._names[self._shard[number]], self.ids[number].as_py()
-                raise DataError(
-                    f"{self.store.url}: shard {shard}, sample {sample}: {error}, also when fetched again; "
-                    "`k3data verify` says what else is wrong"
-                ) from None
+        try:
+            return self._read(number, checked)
+        except (_Damaged, BrokenRecord) as error:
+            what = error.detail if isinstance(error, BrokenRecord) else str(error)
+            shard, sample = self._names[self._shard[number]], self.ids[number].as_py()
+            raise DataError(
+                f"{self.store.url}: shard {shard}, sample {sample}: {what}, also when fetched again; "
+                "`k3data verify` says what else is wrong"
+            ) from None
 
-    def _read(self, number: int) -> Members:
+    def _read(self, number: int, checked: tuple[str, ...]) -> dict[str, memoryview]:
         shard = self._shard[number]
         first = 3 * number
         a, b, c = self._offset[first], self._offset[first + 1], self._offset[first + 2]
@@ -116,13 +116,13 @@ class ShardFiles:
         start = 0
         if view is None:
             view, start = self._open(shard, a, c + size[first + 2])
-        members = (
-            view[a - start : a - start + size[first]],
-            view[b - start : b - start + size[first + 1]],
-            view[c - start : c - start + size[first + 2]],
-        )
-        if self.check:
-            _check(members)
+        members = {
+            TOKENS: view[a - start : a - start + size[first]],
+            SPANS: view[b - start : b - start + size[first + 1]],
+            MEDIA: view[c - start : c - start + size[first + 2]],
+        }
+        if self.check and checked:
+            check_digest(members, *checked)
         return members
 
     def _open(self, shard: int, start: int, stop: int) -> tuple[memoryview, int]:
@@ -147,19 +147,6 @@ class ShardFiles:
         if len(self._maps) > _OPEN_SHARDS:
             self._maps.popitem(last=False)  # unmapped when the last slice that somebody holds is gone
         return view, 0
-
-
-def _check(members: Members) -> None:
-    """Compare tokens and media with their digests in `spans.json`, which is not parsed for that."""
-    found = _DIGESTS.search(members[1])
-    if found is None:
-        raise _Damaged(f"its {MEMBERS[1]} is damaged")
-    for name, content, stated in (
-        (MEMBERS[0], members[0][_NPY_HEADER:], found[1]),
-        (MEMBERS[2], members[2], found[2]),
-    ):
-        if hashlib.sha256(content).hexdigest().encode() != stated:
-            raise _Damaged(f"its {name} does not match its SHA-256")
 
 
 def _json(store: Store, path: str) -> dict[str, Any]:

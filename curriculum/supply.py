@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 from ..pipelines.errors import UserError
 from ..pipelines.reader import Dataset
 
+COLUMNS = ["id", "tokens", "domain", "kind", "split"]
+
 Ints = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 
@@ -68,7 +70,11 @@ def supply_of(datasets: Sequence[Dataset]) -> Supply:
             raise UserError(f"{name} has samples that are not made of token ids; curriculum.tokenise makes them")
         if not len(dataset):
             raise UserError(f"{name} has no samples")
-    tables = [one.samples.select(["id", "tokens", "domain", "kind", "split"]) for one in datasets]
+    return supply_from([one.samples.select(COLUMNS) for one in datasets])
+
+
+def supply_from(tables: Sequence[pa.Table]) -> Supply:
+    """The same from the columns `COLUMNS` of their indexes."""
     table = pa.concat_tables(tables)
     ids = table["id"]
     if pc.count_distinct(ids).as_py() != len(ids):

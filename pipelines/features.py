@@ -62,7 +62,7 @@ _SPAN = {"start": "int64", "end": "int64"}
 SPANS: dict[str, Any] = {
     **{name: SAMPLE[name] for name in ("schema", "id", "source", "licence", "domain", "kind", "split", "lineage")},
     **{name: SAMPLE[name] for name in ("checks", "extra")},
-    "digests": {"tokens": "string", "media": "string"},
+    "digests": {"tokens": "string", "media": "string", "rest": "string"},
     "groups": [_SPAN],
     "docs": [{**_SPAN, "id": "string", "domain": "string", "kind": "string", "copy": "int64", "part": "int64"}],
     "images": [

@@ -27,7 +27,7 @@ from .errors import K3DataError, UserError
 from .index import SAMPLES, SAMPLES_FILE, SHARDS, SHARDS_FILE
 from .shards import split_media
 from .store import Store, open_store
-from .tokens import SPANS, TOKENS, check_digests
+from .tokens import TOKENS, check_digest
 
 if TYPE_CHECKING:
     import duckdb
@@ -212,7 +212,7 @@ class Dataset:
         try:
             found = records.from_token_members(members)
             if self.check:
-                check_digests(orjson.loads(members[SPANS]), members)
+                check_digest(members)
         except records.BrokenRecord as error:
             raise ShardError(f"{where}: {error}") from None
         if found.id != id:

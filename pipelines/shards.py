@@ -87,7 +87,7 @@ def _members(record: Document, sample: dict[str, Any]) -> list[tuple[str, bytes]
         return [("json", records.dumps(sample)), media_member(record)]
     return [
         (tokens.TOKENS, tokens.tokens_member(stored.tokens)),
-        (tokens.SPANS, records.dumps(sample)),
+        (tokens.SPANS, tokens.spans_member(records.dumps(sample), stored)),
         (tokens.MEDIA, stored.media),
     ]
 

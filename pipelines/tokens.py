@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -35,6 +36,7 @@ SIGNATURE = f"{TOKENS}+{SPANS}+{MEDIA}"
 """The members of a token sample, in order, as a shard's signature."""
 
 _HEADER = 128
+_DIGESTS = re.compile(rb'\{"digests":\{"tokens":"([0-9a-f]{64})","media":"([0-9a-f]{64})","rest":"([0-9a-f]{64})"\},')
 _LISTS = ("groups", "docs", "images", "weights")
 
 
@@ -140,26 +142,40 @@ def described(sample: TokenSample) -> dict[str, Any]:
     """The sample's part of `spans.json`. Proofs are stored as JSON strings: their keys differ from family to family,
     and a table of samples has no place for open keys."""
     return {
-        "digests": {
-            "tokens": hashlib.sha256(np.ascontiguousarray(sample.tokens, "<u4").data).hexdigest(),
-            "media": hashlib.sha256(sample.media).hexdigest(),
-        },
         **{name: getattr(sample, name) for name in _LISTS},
         "docs": [{**one, "copy": one.get("copy", 0), "part": one.get("part", 0)} for one in sample.docs],
         "proofs": [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in sample.proofs],
     }
 
 
+def spans_member(body: bytes, sample: TokenSample) -> bytes:
+    """The bytes of a `spans.json` member: a JSON object that begins with the digests of the sample's three members.
+
+    The third is that of what follows the digests, so that damage anywhere is found without a look at the index, and
+    the digests are found without parsing.
+
+    Args:
+        body: the object without digests.
+    """
+    tokens = np.ascontiguousarray(sample.tokens, "<u4").data
+    digests = (hashlib.sha256(part).hexdigest().encode() for part in (tokens, sample.media, body[1:]))
+    return b'{"digests":{"tokens":"%b","media":"%b","rest":"%b"},%b' % (*digests, body[1:])
+
+
+def check_digest(members: Mapping[str, memoryview | bytes], *names: str) -> None:
+    """Raise `BrokenRecord` unless these members (default: all) are those whose SHA-256 `spans.json` states."""
+    found = _DIGESTS.match(members[SPANS])
+    if found is None:
+        raise BrokenRecord("digest", f"its {SPANS} does not begin with digests")
+    starts = {TOKENS: _HEADER, MEDIA: 0, SPANS: found.end()}
+    for name, stated in zip((TOKENS, MEDIA, SPANS), found.groups(), strict=True):
+        if name in (names or starts) and hashlib.sha256(members[name][starts[name] :]).hexdigest().encode() != stated:
+            raise BrokenRecord("digest", f"its {name} does not match its SHA-256")
+
+
 def _sample(spans: dict[str, Any], tokens: npt.NDArray[np.uint32], media: bytes) -> TokenSample:
     proofs = [json.loads(one) for one in spans["proofs"]]
     return TokenSample(tokens, **{name: spans[name] for name in _LISTS}, proofs=proofs, media=media)
-
-
-def check_digests(spans: dict[str, Any], members: Mapping[str, memoryview | bytes]) -> None:
-    """Raise `BrokenRecord` unless tokens and media are those whose SHA-256 `spans.json` states."""
-    for name, content in (("tokens", members[TOKENS][_HEADER:]), ("media", members[MEDIA])):
-        if hashlib.sha256(content).hexdigest() != spans["digests"][name]:
-            raise BrokenRecord("digest", f"its {name} do not match their SHA-256")
 
 
 def check(sample: TokenSample) -> None:

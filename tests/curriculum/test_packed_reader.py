@@ -166,25 +166,30 @@ def test_a_cursor_of_other_data_is_refused(packed_out, reader):
         next(reader.places(reader.start(), 3, 3))
 
 
-def damage(out, at=-1):
-    """Change one token of the sequence at a position of the first epoch; gives its shard and id."""
+def damage(out, member=0):
+    """Change a byte of a member of the fifth sequence of the first epoch; gives its shard and id."""
     reader = PackedReader.open(str(out), "short", check=False)
-    place = take(reader.places(reader.start()), 5)[at]
+    place = take(reader.places(reader.start()), 5)[4]
     dataset = Dataset.open(str(out), job="short")
     id = reader.files.ids[place.number].as_py()
     row = dataset.samples.slice(dataset.number(id), 1).to_pylist()[0]
     with (out / "short" / "shards" / row["shard"]).open("r+b") as file:
-        file.seek(row["members"][0]["offset"] + 200)
-        file.write(b"\xff\xff\x00\x00")
+        file.seek(row["members"][member]["offset"] + row["members"][member]["size"] - 40)
+        byte = file.read(1)
+        file.seek(-1, 1)
+        file.write(bytes([byte[0] ^ 1]))
     return row["shard"], id
 
 
-def test_damage_stops_with_the_shard_and_the_sample(packed_out, tmp_path):
+@pytest.mark.parametrize("member", [0, 1, 2])
+def test_damage_stops_with_the_shard_and_the_sample(packed_out, tmp_path, member):
     out = copied(packed_out, tmp_path)
-    shard, id = damage(out)
+    shard, id = damage(out, member)
     reader = PackedReader.open(str(out), "short")
-    with pytest.raises(DataError, match=f"shard {shard}, sample {id}: its tokens.npy does not match") as error:
-        take(reader.iter(), 5)
+    name = ("tokens.npy", "spans.json", "media.bin")[member]
+    with pytest.raises(DataError, match=f"shard {shard}, sample {id}: its {name} does not match") as error:
+        for one in take(reader.iter(), 5):
+            one.sample()
     assert "\n" not in str(error.value)
     assert len(take(PackedReader.open(str(out), "short").iter(), 4)) == 4
 
@@ -196,12 +201,12 @@ def test_what_a_second_fetch_mends_is_read(packed_out, tmp_path):
     wanted = take(PackedReader.open(str(packed_out), "short").iter(), 5)
     read, tries = reader.files._read, []
 
-    def mended_after_one(number):
+    def mended_after_one(number, checked):
         tries.append(number)
         if tries.count(number) == 2:
             for path in (packed_out / "short" / "shards").iterdir():
                 (out / "short" / "shards" / path.name).write_bytes(path.read_bytes())
-        return read(number)
+        return read(number, checked)
 
     reader.files._read = mended_after_one
     found = take(reader.iter(), 5)
