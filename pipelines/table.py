@@ -31,6 +31,13 @@ SOURCES = {
     "vision.fact_pictures": "..vision.fact_pictures:FactPictures",
 }
 STAGES = {
+    "synth.blobs": "..synth.long_documents.blobs:Blobs",
+    "synth.truncated": "..synth.long_documents.truncated:Truncated",
+    "synth.logs": "..synth.long_documents.logs:Logs",
+    "synth.structure": "..synth.long_documents.structure:Structure",
+    "synth.quality": "..synth.long_documents.quality:Quality",
+    "synth.frames": "..synth.long_documents.frames:Frames",
+    "synth.length": "..synth.long_documents.length:Length",
     "text.language": ".text_stages.language:Language",
     "text.decontaminate": ".text_stages.decontaminate:Decontaminate",
     "vision.render": "..vision.render:Render",
@@ -90,7 +97,7 @@ def _load(name: str, target: str) -> type:
 
 _EXTRA_OF = {"cairosvg": "svg", "defusedxml": "svg", "playwright": "web", "cadquery": "cad",
              "OCP": "cad", "vtkmodules": "cad", "s3fs": "s3", "torch": "train", "selectolax": "text",
-             "pylatexenc": "text", "pycld2": "text", "py3langid": "text", "spacy": "text",
+             "pylatexenc": "text", "pycld2": "text", "py3langid": "text", "spacy": "text", "imagehash": "text",
              "tokenizers": "text"}  # fmt: skip
 
 

@@ -25,7 +25,8 @@ PAGE = r"""<!DOCTYPE html><html><head><title>Sums</title><style>p {color: red}</
 <div class="related"><ul><li><a>next</a></li></ul></div>
 <div role="main"><section><h1>Sums<a class="headerlink" href="#s">¶</a></h1>
 <p>A <em>sum</em> adds   numbers,
-as in <code>sum(x)</code> or <span class="math notranslate">\(\sum_i x_i\)</span>, x<sup>2</sup>.<script>alert(1)</script></p>
+as in <code>sum(x)</code> or <span class="math notranslate">\(\sum_i x_i\)</span>,
+x<sup>2</sup>.<script>alert(1)</script></p>
 <div class="highlight-python3"><div class="highlight"><pre><span>def</span> f(x):
     return  x  # two blanks
 </pre></div></div>
@@ -222,7 +223,7 @@ def test_all_missing_packages_are_named_in_one_line(tmp_path):
         pytest.skip("not a Debian system")
     sources = "".join(f"      - documents: {{debian: {name}}}\n" for name in ("no-such-one", "no-such-two"))
     recipe = recipes.parse(RECIPE.format(sources), "r.yaml", tmp_path)
-    with pytest.raises(UserError, match="not installed: sudo apt install no-such-one no-such-two$"):
+    with pytest.raises(UserError, match=r"not installed: sudo apt install no-such-one no-such-two$"):
         plan.make(recipe, recipe.jobs[0], str(tmp_path / "out"))
 
 

@@ -43,6 +43,7 @@ _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 _LANGUAGE = re.compile(r"(?:^|\s)(?:highlight|language|brush:|lang)[-\s:]*([a-z0-9+#]+)")
 _MATH = re.compile(r"^\s*(\\\((?P<inline>.*)\\\)|\\\[(?P<display>.*)\\\])\s*$", re.DOTALL)
 _PLAIN = frozenset({"default", "none", "text", "notranslate", "nohighlight"})
+_ANCHORS = frozenset({"¶", "§", "#"})  # links that name the place they stand at
 _BREAK = "\x00"  # stands for <br> until white space has been collapsed
 _MAX_DEPTH = 150
 
@@ -177,6 +178,8 @@ def _element(node: Any, tag: str, depth: int) -> str:
             return formula
         if "classifier" in names.split():  # the type of a parameter, which style sheets set apart
             return f" : {_inline(node, depth)}"
+    if tag == "a" and node.text(strip=True) in _ANCHORS:
+        return ""
     if tag in _BLOCKS:
         return " " + " ".join(_block(node, tag, depth)) + " "
     return _inline(node, depth)
