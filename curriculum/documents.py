@@ -54,6 +54,7 @@ class Tokenise(Stage):
         tokenizer: the tokenizer's file or folder; a relative place is taken from the folder that holds the output.
         max_tokens: bound on the tokens of one picture, as the model's preprocessing will have it.
         forms: how often a record with tasks takes each form.
+        shortest, longest: documents of fewer or more tokens are left out.
     """
 
     version: ClassVar[int] = 1
@@ -62,6 +63,8 @@ class Tokenise(Stage):
     tokenizer: str
     max_tokens: int = Field(default=1024, ge=1)
     forms: Forms = Forms()
+    shortest: int = Field(default=1, ge=1)
+    longest: int | None = Field(default=None, ge=1)
 
     _context: Context | None = PrivateAttr(default=None)
     _tokenizer: Tokenizer | None = PrivateAttr(default=None)
@@ -83,6 +86,10 @@ class Tokenise(Stage):
         writer = DocumentWriter(self._tokenizer, self.max_tokens)
         self._write(writer, record, self._context.rng("curriculum.tokenise", record.id))
         made = token_record(writer.finish(record), like=record)
+        if writer.length < self.shortest:
+            raise Filtered("short", f"{writer.length} tokens")
+        if self.longest is not None and writer.length > self.longest:
+            raise Filtered("long", f"{writer.length} tokens")
         if writer.breaks:
             made.metadata["breaks"] = writer.breaks
         return made

@@ -56,7 +56,7 @@ def components_of(definition: StageDefinition, supply: Supply) -> Ints:
 def offer(definition: StageDefinition, supply: Supply, component: Ints, allowed: Mask, salt: int) -> Offer:
     """The copies that the upsampling factors allow of the allowed documents, in the order of choice."""
     docs = np.flatnonzero(allowed & (component >= 0))
-    factor = np.array([one.upsample for one in definition.mixture])[component[docs]]
+    factor = np.array([one.upsample for one in definition.mixture])[component[docs]] * supply.upsample[docs]
     keys = mixed(supply.key[docs], salt)
     whole = np.floor(factor)
     # The fraction of a factor is the share of documents that get one copy more.

@@ -33,7 +33,7 @@ class Component:
         kind: documents of these kinds; empty = of all.
         min_tokens, max_tokens: documents of this length.
         upsample: how often each document may be used: 2.5 = twice, and half of them a third time; below 1 = only so
-            large a part of them.
+            large a part of them. What the document's own check `upsample` says is multiplied with it.
     """
 
     name: str

@@ -14,7 +14,9 @@ import pyarrow.compute as pc
 from ..pipelines.errors import UserError
 from ..pipelines.reader import Dataset
 
-COLUMNS = ["id", "tokens", "domain", "kind", "split"]
+COLUMNS = ["id", "tokens", "domain", "kind", "split", "checks"]
+UPSAMPLE = "upsample"
+"""The check whose score says how often a document may be used; a stage that cleans documents adds it."""
 
 Ints = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
@@ -43,6 +45,7 @@ class Supply:
         tokens: [N] its length.
         domain, kind, split: words by document.
         key: [N] a hash of its id, from which every order is drawn.
+        upsample: [N] how often it may be used, 1 unless a stage before tokenising has said otherwise.
     """
 
     ids: pa.ChunkedArray
@@ -53,6 +56,7 @@ class Supply:
     kind: Codes
     split: Codes
     key: Keys
+    upsample: npt.NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -88,6 +92,7 @@ def supply_from(tables: Sequence[pa.Table]) -> Supply:
         kind=_codes(table["kind"]),
         split=_codes(table["split"]),
         key=id_keys(ids),
+        upsample=_factors(table["checks"]),
     )
 
 
@@ -96,6 +101,16 @@ def _codes(column: pa.ChunkedArray) -> Codes:
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     return Codes(encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32), encoded.dictionary.to_pylist())
+
+
+def _factors(checks: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    """[N] the score of each document's check `upsample`, 1 if it has none."""
+    factors = np.ones(len(checks))
+    one_each = pc.list_flatten(checks)
+    of = pc.list_parent_indices(checks)
+    stated = pc.equal(pc.struct_field(one_each, "name"), UPSAMPLE)
+    factors[of.filter(stated).to_numpy()] = pc.struct_field(one_each.filter(stated), "score").to_numpy()
+    return factors
 
 
 def id_keys(ids: pa.ChunkedArray) -> Keys:

@@ -83,6 +83,8 @@ def _write_index(path: Path, count: int) -> Path:
             pa.string()
         ),
     }
+    empty = pa.array([], pa.struct([("name", pa.string()), ("passed", pa.bool_()), ("score", pa.float64())]))
+    columns["checks"] = pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), empty)
     pq.write_table(pa.table(columns), path, compression="zstd")
     return path
 

@@ -41,7 +41,7 @@ def test_an_item_larger_than_a_bin_is_an_error():
         best_fit_decreasing(np.array([5, 9]), 8)
 
 
-def supply(tokens, domain=None, kind=None, split=None) -> Supply:
+def supply(tokens, domain=None, kind=None, split=None, upsample=None) -> Supply:
     count = len(tokens)
     ids = pa.chunked_array([pa.array([f"{number:032x}" for number in range(count)])])
 
@@ -53,6 +53,7 @@ def supply(tokens, domain=None, kind=None, split=None) -> Supply:
     return Supply(
         ids=ids, dataset=np.zeros(count, np.int32), row=np.arange(count), tokens=np.array(tokens, np.int64),
         domain=codes(domain, "code"), kind=codes(kind, "text"), split=codes(split, "train"), key=id_keys(ids),
+        upsample=np.array(upsample or [1] * count, float),
     )  # fmt: skip
 
 
@@ -163,6 +164,13 @@ def test_copies_come_after_every_document_and_are_explicit():
     placed = Counter(int(copy) for copy, fate in zip(plan.copy, plan.fate, strict=True) if fate == PLACED)
     assert set(placed) == {0, 1} and placed[0] == 100
     assert Counter(zip(plan.doc.tolist(), plan.copy.tolist(), strict=True)).most_common(1)[0][1] == 1
+
+
+def test_a_documents_own_factor_counts():
+    documents = supply([10] * 40, upsample=[3, 1, 0, 0.5] * 10)
+    plan = planned(stage(), documents)
+    copies = np.bincount(plan.doc[plan.fate == PLACED], minlength=40).reshape(10, 4)
+    assert (copies[:, :3] == [3, 1, 0]).all() and 0 < copies[:, 3].sum() < 10
 
 
 def test_reuse_takes_what_earlier_stages_took():
