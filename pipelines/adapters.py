@@ -13,7 +13,7 @@ import inspect
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version as package_version
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from datatrove.data import Document
@@ -41,15 +41,17 @@ def adapt(name: str, found: type, parameters: dict[str, Any], role: str) -> Sour
         base = "Source" if role == "source" else "Stage"
         raise UserError(f"{name} is neither a k3data {base} nor a datatrove step")
     if role == "source":
+        from datatrove.pipeline.readers import HuggingFaceDatasetReader
         from datatrove.pipeline.readers.base import BaseDiskReader
 
-        if not issubclass(found, BaseDiskReader):
+        if not issubclass(found, BaseDiskReader | HuggingFaceDatasetReader):
             raise UserError(f"{name} does not read files; use a reader of datatrove.pipeline.readers")
+        source = DatatroveReader if issubclass(found, BaseDiskReader) else DatatroveHub
         own: dict[str, Any] = {key: parameters[key] for key in _OWN if key in parameters}
         parameters = {key: value for key, value in parameters.items() if key not in _OWN}
         _check(name, found, parameters, {"paths_file", "limit", "skip", "shuffle_files"}, own)
         try:
-            return DatatroveReader(step_name=name, step=found, parameters=parameters, **own)
+            return source(step_name=name, step=found, parameters=parameters, **own)
         except ValidationError as error:
             raise UserError(f"{name}: {error.errors()[0]['msg']}") from None
     _check(name, found, parameters, {"exclusion_writer", "batch_size"}, {})
@@ -234,6 +236,49 @@ class DatatroveReader(Source):
         kept = {name: value for name, value in document.metadata.items() if name != "file_path"}
         record.metadata["row"] = {"id": document.id, **kept}
         return record
+
+
+class DatatroveHub(DatatroveReader):
+    """datatrove's reader of Hugging Face datasets: of the hub, or a folder that `datasets` can load. Ranges of rows are
+    units. Pin a `revision` in `dataset_options` to read the same rows for ever; what changes is noticed.
+
+    Attributes:
+        kind, domain, licence, attribution: as for `jsonl`.
+    """
+
+    def semantic(self) -> dict[str, Any]:
+        shaping = {key: value for key, value in super().semantic().items() if key not in ("dataset", "streaming")}
+        return {**shaping, "dataset": self._name()}
+
+    def plan(self, context: Context, unit_items: int | None) -> Iterator[Slice]:
+        size = unit_items or 10_000
+        rows = iter(self._rows(context))
+        start = 0
+        while part := list(islice(rows, size)):
+            digest = hashlib.sha256("\0".join(hashlib.sha256(one.text.encode()).hexdigest() for one in part).encode())
+            stop = start + len(part)
+            uri = f"{self._name()}@{start}-{stop}"
+            yield Slice({"start": start, "stop": stop}, len(part), (Input(uri, 0, "", digest.hexdigest()),))
+            start = stop
+
+    def read(self, where: dict[str, Any], inputs: tuple[Input, ...], context: Context) -> Iterator[Item]:
+        rows = self._rows(context, skip=where["start"], limit=where["stop"] - where["start"])
+        for number, document in enumerate(rows, start=where["start"]):
+            key = f"{self._name()}@{number}"
+            identity = f"{hashlib.sha256(document.text.encode()).hexdigest()}@{number}"
+            yield Item(key, identity, lambda d=document, key=key: self._record(d, self._name(), key))  # type: ignore[misc]
+
+    def _rows(self, context: Context, **limits: int) -> Iterable[Document]:
+        name = self.parameters["dataset"]
+        local = context.base / name
+        place = str(local) if local.exists() else name
+        try:
+            yield from self.step(**{**self.parameters, "dataset": place}, **limits).run(None, 0, 1)
+        except (FileNotFoundError, ConnectionError, ValueError) as error:
+            raise UserError(f"{self.step_name}: {name}: {str(error).splitlines()[0]}") from None
+
+    def _name(self) -> str:
+        return str(self.parameters["dataset"]).rstrip("/").rsplit("/", 1)[-1]
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:

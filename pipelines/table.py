@@ -38,6 +38,7 @@ STAGES = {
     "synth.quality": "..synth.long_documents.quality:Quality",
     "synth.frames": "..synth.long_documents.frames:Frames",
     "synth.length": "..synth.long_documents.length:Length",
+    "text.extract": ".text_stages.extract:Extract",
     "text.language": ".text_stages.language:Language",
     "text.decontaminate": ".text_stages.decontaminate:Decontaminate",
     "vision.render": "..vision.render:Render",
