@@ -1,0 +1,1 @@
+"""Benchmarks of the model: what must be right, and how large it is."""
