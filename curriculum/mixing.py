@@ -84,26 +84,28 @@ def wanted_tokens(definition: StageDefinition, offered: Offer, splits: list[str]
     share = np.array([definition.shares()[one.name] for one in definition.mixture])
     used = share > 0
     largest = int(np.min(train[used] / share[used]))
-    if definition.tokens is None or isinstance(definition.tokens, float):
-        total = int(largest * (1.0 if definition.tokens is None else definition.tokens))
-        lacking = [
-            f"{one.name} has no tokens" for at, one in enumerate(definition.mixture) if used[at] and not train[at]
-        ]
-    else:
-        total = definition.tokens
-        lacking = [
-            f"{one.name} lacks {round(share[at] * total) - train[at]:,} of {round(share[at] * total):,} tokens"
-            for at, one in enumerate(definition.mixture)
-            if round(share[at] * total) > train[at]
-        ]
-    if lacking:
-        raise UserError(
-            f"stage {definition.name}: the mixture cannot be met: {', '.join(lacking)}; it can be with fewer tokens "
-            f"(at most {largest:,}), more upsample, reuse, or other shares"
-        )
+    given = definition.tokens
+    total = given if isinstance(given, int) else int(largest * (1.0 if given is None else given))
+    _refuse_lack(definition, train, np.where(used, np.maximum(np.rint(share * total), 1), 0), largest)
     wanted = np.rint(share * total)
     part = np.divide(wanted, train, out=np.zeros(parts), where=train > 0)
     return np.rint(np.minimum(part, 1) * supply).astype(np.int64)
+
+
+def _refuse_lack(definition: StageDefinition, there: Ints, needed: npt.NDArray[np.float64], largest: int) -> None:
+    lacking = [
+        f"{one.name} lacks {int(needed[at] - there[at]):,} of {int(needed[at]):,} tokens"
+        if there[at]
+        else f"{one.name} has no documents that fit a window"
+        for at, one in enumerate(definition.mixture)
+        if needed[at] > there[at]
+    ]
+    if lacking:
+        fewer = f"fewer tokens (at most {largest:,}), " if largest else ""
+        raise UserError(
+            f"stage {definition.name}: the mixture cannot be met: {', '.join(lacking)}; "
+            f"it can be with {fewer}more upsample, reuse: true, or other shares"
+        )
 
 
 def choose(offered: Offer, wanted: npt.NDArray[np.int64]) -> Mask:

@@ -26,7 +26,7 @@ from ..pipelines.reader import Dataset
 from ..pipelines.record import new_record, strictest
 from ..pipelines.sources.dataset import DatasetSource
 from ..pipelines.stage import Context, Input, Item, Slice, Source
-from ..pipelines.tokens import TokenSample, token_record
+from ..pipelines.tokens import TokenSample, check, token_record
 from ..tokenizer import Tokenizer
 from . import report
 from .assemble import Piece, assemble
@@ -162,6 +162,7 @@ class Pack(Source):
             licences.append(record.metadata["licence"])
             shares[record.metadata["domain"]] += stop - start
         sample = assemble(pieces, self.stage.window, tokenizer.special["pad"])
+        check(sample)
         about = new_record(
             "",
             kind="packed",

@@ -92,7 +92,10 @@ class StageDefinition:
             (not total > 0 or any(one.share < 0 for one in self.mixture), "a mixture needs shares above 0"),
             (not 0 <= self.max_padding <= 1, f"max_padding {self.max_padding}; it is a share from 0 to 1"),
             (self.max_image_tokens < 1, f"max_image_tokens {self.max_image_tokens}; it is at least 1"),
-            (isinstance(self.tokens, int) and self.tokens < 1, f"tokens {self.tokens}; a budget is at least 1"),
+            (
+                isinstance(self.tokens, int) and self.tokens < self.window,
+                f"a budget of {self.tokens} tokens fills no window of {self.window:,}",
+            ),
             (isinstance(self.tokens, float) and not 0 < self.tokens <= 1, "a budget in percent is above 0 % to 100 %"),
             (any(one.upsample <= 0 for one in self.mixture), "upsample is above 0"),
         ):

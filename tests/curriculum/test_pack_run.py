@@ -183,7 +183,7 @@ def test_another_bound_on_pictures_is_refused(packed_out, tmp_path, tokenizer_fo
 
 def test_a_mixture_that_cannot_be_met_is_refused(packed_out, tmp_path, tokenizer_folder):
     recipe = changed(packed_out, tmp_path, tokenizer_folder, mixture={"maths": 1, "code": 1})
-    with pytest.raises(UserError, match="maths has no tokens"):
+    with pytest.raises(UserError, match="maths has no documents that fit a window"):
         run(recipe, tmp_path / "out")
 
 

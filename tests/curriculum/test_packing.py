@@ -100,7 +100,7 @@ def test_every_token_of_every_copy_is_accounted_for(tokens, overflow, window, up
     try:
         plan = planned(definition, documents, sorted(used))
     except UserError as error:
-        assert "has no tokens" in str(error) or "fill no window" in str(error) or "fill no more" in str(error)
+        assert "has no documents" in str(error) or "fill no window" in str(error) or "fill no more" in str(error)
         return
     seen: dict[tuple[int, int], list[tuple[int, int]]] = {}
     filled: Counter[tuple[str, int]] = Counter()
@@ -193,9 +193,9 @@ def test_the_emptiest_sequences_are_taken_apart():
     ("definition", "documents", "message"),
     [
         ({"mixture": {"code": 1, "maths": 1}, "tokens": 400}, ([30] * 10,),
-         "maths lacks 200 of 200 tokens; it can be with fewer tokens \\(at most 0\\)"),
+         "maths has no documents that fit a window; it can be with more upsample"),
         ({"mixture": {"code": 1}, "tokens": 400}, ([30] * 10,), "code lacks 100 of 400 tokens.*at most 300"),
-        ({"mixture": {"code": 1, "maths": 1}}, ([30] * 10,), "maths has no tokens"),
+        ({"mixture": {"code": 1, "maths": 1}}, ([30] * 10,), "maths has no documents that fit a window"),
         ({"overflow": "split"}, ([30, 90], None, ["text", "scatter"]),
          "a window of 64 tokens is smaller than 1 items of kind 'scatter'.*has 90"),
         ({"max_padding": 0.01}, ([30],), "30 tokens fill no window of 64"),
@@ -256,6 +256,7 @@ def test_every_preset_is_a_definition():
         ({"window": 8, "mixture": {"a": 0}}, "shares above 0"),
         ({"preset": "8k", "overflow": "wrap"}, "one of split, drop, carry"),
         ({"preset": "8k", "tokens": "many"}, "a number of tokens, or a share like 40%"),
+        ({"preset": "8k", "tokens": 5}, "a budget of 5 tokens fills no window of 8,192"),
         ({"preset": "8k", "max_padding": 2}, "a share from 0 to 1"),
     ],
 )
