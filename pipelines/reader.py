@@ -131,6 +131,10 @@ class Dataset:
         for numbers, view, base in self._blocks(range(len(self))[start:stop]):
             yield from (self._members(number, view, base) for number in numbers)
 
+    def release(self) -> None:
+        """Let go of the memory maps: pages that were read through them count as this process's memory until then."""
+        self._maps.clear()
+
     def relation(self) -> duckdb.DuckDBPyRelation:
         """The sample index as a DuckDB relation."""
         return self.sql("from samples")

@@ -160,6 +160,9 @@ class Layer:
             parts += [sample.tokens[start:stop], self._between]
             at += stop - start + len(self._between)
         tokens = np.concatenate(parts) if parts else np.zeros(0, np.uint32)
+        parts.clear()
+        for dataset in datasets:
+            dataset.release()
         return Filler(tokens, docs, images, b"".join(media), self._breaks(tokens), list(licences.values()))
 
     def _trim(self, tokens: np.ndarray, piece: Piece, budget: int) -> tuple[int, int]:

@@ -208,17 +208,27 @@ class Scatter(Source):
 
     def _check_fit(self, context: Context, parts: _Parts) -> None:
         """Raise `UserError` if the smallest item of a family takes more than half of the window."""
-        rng = seeded_rng(context.seed, "fit")
         for name in self.families or FAMILIES:
             if FAMILIES[name].pictures and not parts.pictures:
                 continue
-            draw = Draw(rng, parts.draw_pictures(rng))
-            needs = 2 * parts.builder.braid([FAMILIES[name].generate(draw, self.clues[0])], draw, rng).length
+            needs = 2 * self._smallest(name, parts, seeded_rng(context.seed, "fit", name))
             if needs > self.window:
                 raise UserError(
                     f"a window of {self.window:,} tokens is too small for an item of family {name!r} with "
                     f"{self.clues[0]} clues, which needs {needs:,}; take a larger window, fewer clues or other families"
                 )
+
+    def _smallest(self, family: str, parts: _Parts, rng: random.Random) -> int:
+        """Tokens of an item with the fewest clues."""
+        for _ in range(_TRIES):
+            draw = Draw(rng, parts.draw_pictures(rng))
+            try:
+                return parts.builder.braid([FAMILIES[family].generate(draw, self.clues[0])], draw, rng).length
+            except Unproved as why:
+                log.debug("%s: %s", family, why)
+            except OutOfPictures:
+                raise UserError(f"family {family!r} needs more pictures than there are") from None
+        raise UserError(f"no item of family {family!r} with {self.clues[0]} clues holds; give it more clues")
 
 
 class _Parts:
