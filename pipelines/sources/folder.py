@@ -47,7 +47,8 @@ class Folder:
         patterns = [re.compile(glob_translate(one)) for one in globs]
         entries = [one for one in self._entries() if any(pattern.match(one.path) for pattern in patterns)]
         if not entries:
-            raise UserError(f"no file matches {', '.join(globs)} below {self.store.url}")
+            place = f"below {self.store.url}" if self.files is None else f"in {self.name}"
+            raise UserError(f"no file matches {', '.join(globs)} {place}")
         return [
             Input(f"{self.name}/{one.path}", one.size, f"{one.modified:.6f}", self.digest(one.path, one.size))
             for one in entries

@@ -282,3 +282,25 @@ def test_wordnet_synsets_name_each_other_in_words(tmp_path):
     (tmp_path / "data.verb").unlink()
     with pytest.raises(UserError, match="1 synsets that they lack"):
         items(Wordnet(licence="WordNet", glob="data.*"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ("{debian: a, package: b}", r"^r.yaml:\d+: .*give one of package, debian, not 2"),
+        ("{root: ., licence: MIT, encoding: klingon}", r"^r.yaml:\d+: .*unknown encoding 'klingon'"),
+        ("{root: ., licence: MIT, encoding: hex}", r"^r.yaml:\d+: .*unknown encoding 'hex'"),
+        ("{root: ., fromat: html}", r"^r.yaml:\d+: .*did you mean 'format'"),
+        ("{root: .}", r"nothing says under which licence .* is: give `licence: <SPDX identifier>`$"),
+        ("{package: no-such-distribution}", r"not installed: pip install no-such-distribution$"),
+        ("{root: ., licence: MIT, glob: '*.none'}", r"^no file matches \*.none below "),
+        ("{package: pydantic, glob: '*.none'}", r"^no file matches \*.none in package:pydantic$"),
+    ],
+)
+def test_a_wrong_source_is_one_line(tmp_path, parameters, said):
+    from k3data.pipelines import plan
+
+    (tmp_path / "a.txt").write_text("words")
+    with pytest.raises(UserError, match=said):
+        recipe = recipes.parse(RECIPE.format(f"      - documents: {parameters}"), "r.yaml", tmp_path)
+        plan.make(recipe, recipe.jobs[0], str(tmp_path / "out"))

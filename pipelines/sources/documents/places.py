@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from email.parser import HeaderParser
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from fsspec.utils import glob_translate
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ...errors import UserError
 from ...recipe import Bytes
@@ -69,6 +69,13 @@ class Placed(Source):
     sample: int | None = Field(default=None, ge=1)
     max_bytes: Bytes = 200_000_000
 
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        given = [name for name in ("root", "package", "debian", "standard_library") if getattr(self, name)]
+        if len(given) > 1:
+            raise ValueError(f"give one of {', '.join(given)}, not {len(given)}")
+        return self
+
     def missing(self) -> dict[str, list[str]]:
         if self.debian and _installed(self.debian) is None:
             return {"sudo apt install": [self.debian]}
@@ -78,16 +85,16 @@ class Placed(Source):
         """Where the files lie, with the licence to record.
 
         Raises:
-            UserError: the place does not exist, two are given, or its licence has to be named.
+            UserError: the place does not exist, or its licence has to be named.
         """
-        given = [name for name in ("root", "package", "debian", "standard_library") if getattr(self, name)]
-        if len(given) > 1:
-            raise UserError(f"give one of {', '.join(given)}, not {len(given)}")
         if self.debian:
             return debian_package(self.debian, named=self.licence)
         if self.standard_library:
             return _standard_library()
-        return open_folder(self.root, self.package, context)
+        folder = open_folder(self.root, self.package, context)
+        if self.licence is None and folder.spdx is None:
+            raise UserError(f"nothing says under which licence {folder.name} is: give `licence: <SPDX identifier>`")
+        return folder
 
     def matching(self, folder: Folder, context: Context, default: list[str]) -> list[Input]:
         """The files that the globs name, less those excluded and those not sampled, sorted."""

@@ -6,6 +6,7 @@ long-context training is made from. Files ending in `.gz` are read through gzip.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import hashlib
 import io
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 from datatrove.data import Document
+from pydantic import field_validator
 
 from ...record import new_record
 from ...stage import Context, Input, InvalidInput, Item, Slice
@@ -53,6 +55,16 @@ class Documents(Placed):
 
     format: Format = "auto"
     encoding: str = "utf-8"
+
+    @field_validator("encoding")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            if not codecs.lookup(name)._is_text_encoding:
+                raise LookupError
+        except LookupError:
+            raise ValueError(f"unknown encoding {name!r}") from None
+        return name
 
     def plan(self, context: Context, unit_items: int | None) -> Iterator[Slice]:
         folder = self.folder(context)
