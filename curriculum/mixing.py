@@ -17,6 +17,7 @@ from .supply import Ints, Keys, Supply, mixed
 
 Mask = npt.NDArray[np.bool_]
 TRAIN = "train"
+_FRACTION = 77
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,21 @@ def components_of(definition: StageDefinition, supply: Supply) -> Ints:
     return found
 
 
-def offer(definition: StageDefinition, supply: Supply, component: Ints, allowed: Mask, salt: int) -> Offer:
-    """The copies that the upsampling factors allow of the allowed documents, in the order of choice."""
+def offer(definition: StageDefinition, supply: Supply, component: Ints, allowed: Mask, used: Ints, salt: int) -> Offer:
+    """The copies that the upsampling factors allow of the allowed documents, in the order of choice.
+
+    Args:
+        used: [N] how many copies of each document earlier stages have taken; later ones are numbered on.
+    """
     docs = np.flatnonzero(allowed & (component >= 0))
     factor = np.array([one.upsample for one in definition.mixture])[component[docs]] * supply.upsample[docs]
     keys = mixed(supply.key[docs], salt)
     whole = np.floor(factor)
-    # The fraction of a factor is the share of documents that get one copy more.
-    copies = (whole + (_unit(mixed(keys, 1)) < factor - whole)).astype(np.int64)
+    # The fraction of a factor is the share of documents that get one copy more: in all stages the same ones.
+    allowed_copies = (whole + (_unit(mixed(supply.key[docs], _FRACTION)) < factor - whole)).astype(np.int64)
+    copies = np.maximum(allowed_copies - used[docs], 0)
     doc = np.repeat(docs, copies)
-    copy = np.arange(len(doc)) - np.repeat(np.cumsum(copies) - copies, copies)
+    copy = np.arange(len(doc)) - np.repeat(np.cumsum(copies) - copies, copies) + used[doc]
     order = np.lexsort((mixed(np.repeat(keys, copies) + copy.astype(np.uint64), 2), copy))
     doc, copy = doc[order], copy[order]
     return Offer(doc, copy, component[doc], supply.split.codes[doc].astype(np.int64), supply.tokens[doc])
@@ -109,7 +115,7 @@ def _refuse_lack(definition: StageDefinition, there: Ints, needed: npt.NDArray[n
 
 
 def choose(offered: Offer, wanted: npt.NDArray[np.int64]) -> Mask:
-    """[M] which copies are taken: of each split and component as many tokens as wanted, never more."""
+    """[M] which copies are taken: of each split and component as many tokens as come closest to what is wanted."""
     taken = np.zeros(len(offered.doc), bool)
     for split, component in np.argwhere(wanted > 0):
         these = np.flatnonzero((offered.split == split) & (offered.component == component))
@@ -118,19 +124,23 @@ def choose(offered: Offer, wanted: npt.NDArray[np.int64]) -> Mask:
 
 
 def _fill(lengths: Ints, target: int) -> Ints:
-    """The first lengths in order that together stay within the target; one that does not fit is passed over."""
+    """The first lengths in order that together stay within the target; one that does not fit is passed over. If one
+    more comes closer to the target than stopping short of it, the shortest that is left is taken, too."""
     chosen: list[Ints] = []
     left = target
     rest = np.arange(len(lengths))
-    while True:
-        rest = rest[lengths[rest] <= left]
-        if not len(rest):
-            return np.concatenate(chosen) if chosen else np.zeros(0, np.int64)
-        total = np.cumsum(lengths[rest])
+    while len(fits := np.flatnonzero(lengths[rest] <= left)):
+        fitting = rest[fits]
+        total = np.cumsum(lengths[fitting])
         count = int(np.searchsorted(total, left, "right"))
-        chosen.append(rest[:count])
+        chosen.append(fitting[:count])
         left -= int(total[count - 1])
-        rest = rest[count:]
+        rest = np.delete(rest, fits[:count])
+    if left and len(rest):
+        last = rest[np.argmin(lengths[rest])]
+        if lengths[last] < 2 * left:
+            chosen.append(np.array([last]))
+    return np.concatenate(chosen) if chosen else np.zeros(0, np.int64)
 
 
 def _unit(keys: Keys) -> npt.NDArray[np.float64]:

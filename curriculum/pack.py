@@ -31,7 +31,6 @@ from ..tokenizer import Tokenizer
 from . import report
 from .assemble import Piece, assemble
 from .cutting import cut_positions, picture_spans
-from .mixing import Mask
 from .places import tokenizer_at
 from .planning import PLACED, StagePlan, plan_stage
 from .stages import StageDefinition, stage_definition
@@ -143,12 +142,13 @@ class Pack(Source):
             self._plan = plan_stage(self.stage, supply, used, cut, salt_of("pack", context.seed, self.stage.name))
         return self._plan
 
-    def _used_before(self, context: Context, supply: Supply) -> Mask:
-        """[N] documents that an earlier stage has placed or dropped."""
-        used = np.zeros(len(supply), bool)
+    def _used_before(self, context: Context, supply: Supply) -> Ints:
+        """[N] how many copies of each document earlier stages have placed or dropped."""
+        used = np.zeros(len(supply), np.int64)
         for job in self.after:
-            taken = report.taken_ids(Dataset.open(context.output, job=job).store, job)
-            used |= pc.is_in(supply.ids, value_set=taken).to_numpy()
+            ids, copies = report.copies_taken(Dataset.open(context.output, job=job).store, job)
+            at = pc.index_in(supply.ids, value_set=ids)
+            used = np.maximum(used, np.where(pc.is_valid(at), copies[at.fill_null(0)], 0))
         return used
 
     def _sequence(

@@ -86,11 +86,11 @@ class StagePlan:
                 raise K3DataError(f"stage {self.definition.name}: a plan has an empty or overfull sequence")
 
 
-def plan_stage(definition: StageDefinition, supply: Supply, used: Mask, cut: Cut, salt: int) -> StagePlan:
+def plan_stage(definition: StageDefinition, supply: Supply, used: Ints, cut: Cut, salt: int) -> StagePlan:
     """Plan one stage.
 
     Args:
-        used: [N] documents that earlier stages have taken; ignored where the stage may reuse them.
+        used: [N] how many copies of each document earlier stages have taken; ignored where the stage may reuse them.
         cut: where a document longer than the window is cut.
         salt: what the order of choice is drawn from.
 
@@ -99,8 +99,11 @@ def plan_stage(definition: StageDefinition, supply: Supply, used: Mask, cut: Cut
             too few tokens to fill one sequence.
     """
     component = components_of(definition, supply)
-    fate = _early_fates(definition, supply, component, used)
-    offered = offer(definition, supply, component, fate < 0, salt)
+    used = np.zeros_like(used) if definition.reuse else used
+    fate = _early_fates(definition, supply, component)
+    offered = offer(definition, supply, component, fate < 0, used, salt)
+    if definition.overflow == "split":
+        _refuse_unsplittable(definition, supply, offered)
     splits = supply.split.names
     wanted = wanted_tokens(definition, offered, splits)
     taken = choose(offered, wanted)
@@ -116,7 +119,8 @@ def plan_stage(definition: StageDefinition, supply: Supply, used: Mask, cut: Cut
     np.add.at(total, (offered.split, offered.component), offered.tokens)
     # What is not taken is told, too: copies that the mixture did not want, and documents that were never offered.
     unoffered = np.flatnonzero(np.bincount(offered.doc, minlength=len(supply)) == 0)
-    rest = np.r_[offered.doc[~taken], unoffered]
+    wasted = offered.doc[~taken]
+    rest = np.r_[wasted, unoffered]
     blank = np.zeros(len(rest), np.int64)
     plan = StagePlan(
         definition=definition,
@@ -127,7 +131,7 @@ def plan_stage(definition: StageDefinition, supply: Supply, used: Mask, cut: Cut
         start=np.r_[start, blank],
         stop=np.r_[stop, supply.tokens[rest]],
         component=component[np.r_[doc, rest]],
-        fate=np.r_[np.where(placed, PLACED, LEFT), np.where(fate[rest] < 0, LEFT, fate[rest])],
+        fate=np.r_[np.where(placed, PLACED, LEFT), np.full(len(wasted), LEFT), _late_fates(fate, used)[unoffered]],
         sequence=np.r_[sequence, blank - 1],
         sequences=sequences,
         wanted=wanted,
@@ -139,28 +143,28 @@ def plan_stage(definition: StageDefinition, supply: Supply, used: Mask, cut: Cut
     return plan
 
 
-def _early_fates(definition: StageDefinition, supply: Supply, component: Ints, used: Mask) -> Ints:
+def _early_fates(definition: StageDefinition, supply: Supply, component: Ints) -> Ints:
     """[N] the fate of documents that cannot be offered; -1 for the others."""
     fate = np.full(len(supply), -1, np.int64)
-    long = supply.tokens > definition.window
-    if definition.overflow == "split":
-        _refuse_unsplittable(definition, supply, long & (component >= 0) & ~used)
-    else:
-        fate[long] = CARRIED if definition.overflow == "carry" else DROPPED
+    if definition.overflow != "split":
+        fate[supply.tokens > definition.window] = CARRIED if definition.overflow == "carry" else DROPPED
     fate[component < 0] = UNMATCHED
-    if not definition.reuse:
-        fate[used] = USED
     return fate
 
 
-def _refuse_unsplittable(definition: StageDefinition, supply: Supply, long: Mask) -> None:
-    found = np.flatnonzero(long & supply.kind.among(definition.whole))
+def _late_fates(fate: Ints, used: Ints) -> Ints:
+    """[N] the fate of each document of which no copy was offered: used up before, not to be offered, or of factor 0."""
+    return np.where(used > 0, USED, np.where(fate >= 0, fate, LEFT))
+
+
+def _refuse_unsplittable(definition: StageDefinition, supply: Supply, offered: Offer) -> None:
+    found = offered.doc[(offered.tokens > definition.window) & supply.kind.among(definition.whole)[offered.doc]]
     if len(found):
-        at = int(found[0])
+        at = int(found.min())
         kind = supply.kind.names[supply.kind.codes[at]]
         raise UserError(
             f"stage {definition.name}: a window of {definition.window:,} tokens is smaller than {len(found)} items of "
-            f"kind {kind!r}, which are never split (the first, {supply.ids[at].as_py()}, has {supply.tokens[at]:,}); "
+            f"kind {kind!r}, which are never split (one, {supply.ids[at].as_py()}, has {supply.tokens[at]:,}); "
             "give a larger window, or overflow: carry or drop"
         )
 

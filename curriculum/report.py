@@ -29,6 +29,7 @@ from .planning import DROPPED, FATES, LEFT, PLACED, StagePlan
 FILE, DOCUMENTS, TOKENIZER = "curriculum.json", "documents.parquet", "tokenizer.json"
 FORMAT = 1
 _BINS = 20
+_ALL = 2**31 - 1
 
 
 def curriculum_json(
@@ -98,18 +99,21 @@ def documents_parquet(plan: StagePlan, kept: Mask, datasets: Sequence[str]) -> b
     return buffer.getvalue()
 
 
-def taken_ids(store: Store, job: str) -> pa.Array:
-    """The documents that a packed stage has placed or dropped.
+def copies_taken(store: Store, job: str) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+    """The documents that a packed stage has placed or dropped, and how many copies of each no later stage may take.
 
     Raises:
         UserError: the job did not pack.
     """
     try:
-        table = pq.read_table(io.BytesIO(store.read(DOCUMENTS)), columns=["id", "fate"])
+        table = pq.read_table(io.BytesIO(store.read(DOCUMENTS)), columns=["id", "copy", "fate"])
     except FileNotFoundError:
         raise UserError(f"after: job {job!r} has no {DOCUMENTS}; it does not pack") from None
-    taken = pc.is_in(table["fate"].cast(pa.string()), value_set=pa.array([FATES[PLACED], FATES[DROPPED]]))
-    return pc.unique(table["id"].filter(taken))
+    fate = table["fate"].cast(pa.string())
+    placed = pc.if_else(pc.equal(fate, FATES[PLACED]), pc.add(table["copy"], 1), 0)
+    copies = pc.if_else(pc.equal(fate, FATES[DROPPED]), _ALL, placed)
+    most = table.append_column("copies", copies).group_by("id").aggregate([("copies", "max")])
+    return most["id"].combine_chunks(), most["copies_max"].to_numpy().astype(np.int64)
 
 
 def _fates(plan: StagePlan, kept: Mask) -> npt.NDArray[np.int64]:

@@ -100,7 +100,7 @@ def _planned(definition: StageDefinition, index: Path) -> tuple[StagePlan, float
     def cut(doc: int, window: int) -> np.ndarray:
         return cut_positions(int(supply.tokens[doc]), window, [], [])
 
-    plan = plan_stage(definition, supply, np.zeros(len(supply), bool), cut, 1)
+    plan = plan_stage(definition, supply, np.zeros(len(supply), np.int64), cut, 1)
     spent = time.perf_counter() - started
     _recount(plan)
     return plan, spent

@@ -62,12 +62,13 @@ def stage(**values):
 
 
 def planned(definition, documents: Supply, used=()):
-    mask = np.isin(np.arange(len(documents)), used)
+    """The plan; of the `used` documents all copies are gone."""
+    copies = np.where(np.isin(np.arange(len(documents)), used), 9, 0)
 
     def cut(doc, window):
         return cut_positions(int(documents.tokens[doc]), window, [], [])
 
-    return plan_stage(definition, documents, mask, cut, 5)
+    return plan_stage(definition, documents, copies, cut, 5)
 
 
 def fates(plan) -> dict[str, int]:
@@ -171,6 +172,22 @@ def test_a_documents_own_factor_counts():
     plan = planned(stage(), documents)
     copies = np.bincount(plan.doc[plan.fate == PLACED], minlength=40).reshape(10, 4)
     assert (copies[:, :3] == [3, 1, 0]).all() and 0 < copies[:, 3].sum() < 10
+
+
+def test_later_copies_belong_to_later_stages():
+    documents = supply([10] * 20, upsample=[2] * 20)
+    plan = plan_stage(stage(), documents, np.array([0, 1, 2, 1] * 5), lambda doc, window: doc, 5)
+    taken = sorted(zip((plan.doc % 4).tolist(), plan.copy.tolist(), [FATES[code] for code in plan.fate], strict=True))
+    assert Counter(taken) == {
+        (0, 0, "placed"): 5, (0, 1, "placed"): 5, (1, 1, "placed"): 5, (2, 0, "used"): 5, (3, 1, "placed"): 5,
+    }  # fmt: skip
+
+
+def test_what_comes_closest_is_taken_even_if_it_is_more():
+    documents = supply([64] * 3 + [8] * 100, kind=["scatter"] * 3 + ["text"] * 100)
+    mixture = {"scatter": {"kind": "scatter", "share": 1}, "text": {"kind": "text", "share": 3}}
+    plan = planned(stage(mixture=mixture, tokens=160), documents)
+    assert plan.wanted.tolist() == [[40, 120]] and plan.got.tolist() == [[64, 120]]
 
 
 def test_reuse_takes_what_earlier_stages_took():
