@@ -120,11 +120,15 @@ class ProofChecker:
         return report.problems
 
     def _render(self, kind: str, program: str) -> tuple[dict[str, int], str]:
-        if self._reader is None:  # a sample without pictures needs no renderer
-            from ..vision.facts import FactReader
+        from ..vision.facts import FactReader  # a sample without pictures needs no renderer
+        from ..vision.isolation import IsolationError
 
+        if self._reader is None:
             self._reader = self._stack.enter_context(FactReader())
-        return self._reader.read(kind, program)
+        try:
+            return self._reader.read(kind, program)
+        except IsolationError as error:
+            raise UserError(f"a picture of kind {kind} cannot be rendered again on this machine: {error}") from None
 
 
 def _datasets(url: str, job: str | None) -> Iterator[Dataset]:
