@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -108,8 +109,10 @@ class StageDefinition:
         return {one.name: one.share / total for one in self.mixture}
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON values."""
-        return dataclasses.asdict(self)
+        """JSON values; the components of the mixture by name."""
+        values = json.loads(json.dumps(dataclasses.asdict(self)))
+        values["mixture"] = {one.pop("name"): one for one in values["mixture"]}
+        return values
 
 
 @lru_cache(maxsize=1)

@@ -282,9 +282,16 @@ def _chain_changes(key: str, old: list[dict[str, Any]], new: list[dict[str, Any]
 def _parameter_changes(was: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
     if was["version"] != now["version"]:
         yield f"{now['name']}: version {was['version']} → {now['version']}"
-    for name, value in now["parameters"].items():
-        if was["parameters"].get(name) != value:
-            yield f"{now['name']}.{name}: {was['parameters'].get(name)} → {value}"
+    yield from _value_changes(now["name"], was["parameters"], now["parameters"])
+
+
+def _value_changes(name: str, was: Any, now: Any) -> Iterator[str]:
+    """One line for each value that differs, named by the keys that lead to it."""
+    if isinstance(was, dict) and isinstance(now, dict):
+        for key in [*now, *(key for key in was if key not in now)]:
+            yield from _value_changes(f"{name}.{key}", was.get(key), now.get(key))
+    elif was != now:
+        yield f"{name}: {was} → {now}"
 
 
 def _unique(units: list[Unit]) -> list[Unit]:
