@@ -1,0 +1,117 @@
+"""A layer of Kimi Delta Attention as K3 has it (K3 report, Eq. 2, 5 and 6).
+
+    q, k, v = SiLU(conv(x W_q)), SiLU(conv(x W_k)), SiLU(conv(x W_v));  q, k ← q/‖q‖, k/‖k‖ per head
+    g = lower_bound · σ(e^A · (x W_down W_up + bias));  β = σ(x W_β)
+    y = W_o [σ(x W_g) ⊙ RMSNorm(KDA(q, k, v, g, β))],  the norm per head, with one weight for all heads
+
+Letters: B batch, T tokens, D model width, H heads, K channels of a head (keys and values alike), P = H·K.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..config import ModelConfig
+from ..norm import RMSNorm
+from .cache import KDACache
+from .chunked import kda_chunked
+from .conv import ShortConvolution
+from .gate import bounded_log_decay, initial_dt_bias
+from .inputs import compute_dtype
+from .step import kda_step
+
+_L2_EPS = 1e-6
+"""Added to the sum of squares of a head's query or key."""
+
+
+class KimiDeltaAttention(nn.Module):
+    """Parameters A_log, dt_bias, the convolutions and o_norm take part in fp32 whatever their dtype."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        kda = config.kda
+        self.config = kda
+        D, P = config.d_model, kda.width
+        self.q_proj = nn.Linear(D, P, bias=False)
+        self.k_proj = nn.Linear(D, P, bias=False)
+        self.v_proj = nn.Linear(D, P, bias=False)
+        self.q_conv = ShortConvolution(P, kda.conv_kernel)
+        self.k_conv = ShortConvolution(P, kda.conv_kernel)
+        self.v_conv = ShortConvolution(P, kda.conv_kernel)
+        self.decay_down = nn.Linear(D, kda.decay_rank, bias=False)
+        self.decay_up = nn.Linear(kda.decay_rank, P, bias=False)
+        self.A_log = nn.Parameter(torch.zeros(kda.heads))
+        self.dt_bias = nn.Parameter(torch.empty(P))
+        self.beta_proj = nn.Linear(D, kda.heads, bias=False)
+        self.gate_proj = nn.Linear(D, P, bias=False)
+        self.o_norm = RMSNorm(kda.head_dim, config.norm_eps)
+        self.o_proj = nn.Linear(P, D, bias=False)
+        self.reset_parameters(config.init_std)
+
+    @torch.no_grad()
+    def reset_parameters(self, std: float) -> None:
+        """Matrices normal with `std`, A = 0, dt_bias as `initial_dt_bias`, the norm's weight 1."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=std)
+            elif isinstance(module, ShortConvolution):
+                module.reset_parameters()
+        self.A_log.zero_()
+        self.dt_bias.copy_(initial_dt_bias(self.dt_bias.numel()))
+        self.o_norm.weight.fill_(1)
+
+    def forward(self, x_BTD: Tensor, cu_seqlens: Tensor | None = None, cache: KDACache | None = None) -> Tensor:
+        """y_BTD. With a cache the sequences go on from it, and it is brought up to date.
+
+        One token a sequence, unpacked, goes through `kda_step`, all else through `kda_chunked`. Raises ValueError when
+        the cache is another configuration's or for another number of sequences, and as the operators say.
+        """
+        if cu_seqlens is not None:
+            cu_seqlens = cu_seqlens.cpu()  # one wait for a GPU instead of four
+        if cache is not None:
+            self._check_cache(cache, len(x_BTD) if cu_seqlens is None else len(cu_seqlens) - 1)
+        q_BTHK, k_BTHK, v_BTHK = self._queries_keys_values(x_BTD, cu_seqlens, cache)
+        z_BTHK = self._heads(self.decay_up(self.decay_down(x_BTD)))
+        log_decay_BTHK = bounded_log_decay(z_BTHK, self.A_log, self.dt_bias, self.config.gate_lower_bound)
+        wide = compute_dtype(x_BTD)
+        beta_BTH = torch.sigmoid(F.linear(x_BTD.to(wide), self.beta_proj.weight.to(wide)))
+        operands = (q_BTHK, k_BTHK, v_BTHK, log_decay_BTHK, beta_BTH)
+        if cache is not None and cu_seqlens is None and x_BTD.shape[1] == 1:
+            q, k, v, log_decay, beta = (x.squeeze(1) for x in operands)
+            o_BHK, cache.state_NHKV = kda_step(q, k, v, log_decay, beta, cache.state_NHKV)
+            o_BTHK = o_BHK.unsqueeze(1)
+        else:
+            initial_NHKV = None if cache is None else cache.state_NHKV
+            o_BTHK, final_NHKV = kda_chunked(*operands, initial_state_NHKV=initial_NHKV, cu_seqlens=cu_seqlens)
+            if cache is not None:
+                cache.state_NHKV = final_NHKV
+        gate_BTP = torch.sigmoid(self.gate_proj(x_BTD).to(wide))
+        return self.o_proj((gate_BTP * self.o_norm(o_BTHK).flatten(-2)).to(x_BTD.dtype))
+
+    def _queries_keys_values(
+        self, x_BTD: Tensor, cu_seqlens: Tensor | None, cache: KDACache | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        q_tail, k_tail, v_tail = (None, None, None) if cache is None else cache.tails
+        q_BTP, q_tail = self.q_conv(self.q_proj(x_BTD), cu_seqlens, q_tail)
+        k_BTP, k_tail = self.k_conv(self.k_proj(x_BTD), cu_seqlens, k_tail)
+        v_BTP, v_tail = self.v_conv(self.v_proj(x_BTD), cu_seqlens, v_tail)
+        if cache is not None:
+            cache.tails = (q_tail, k_tail, v_tail)
+        return _unit_length(self._heads(q_BTP)), _unit_length(self._heads(k_BTP)), self._heads(v_BTP)
+
+    def _heads(self, x_BTP: Tensor) -> Tensor:
+        return x_BTP.unflatten(-1, (self.config.heads, self.config.head_dim))
+
+    def _check_cache(self, cache: KDACache, sequences: int) -> None:
+        empty = KDACache.empty(self.config, sequences, device="meta")
+        tensors = zip(("state", "q tail", "k tail", "v tail"), cache.tensors(), empty.tensors(), strict=True)
+        for name, tensor, expected in tensors:
+            if tensor.shape != expected.shape:
+                raise ValueError(f"the KDA cache's {name} is {list(tensor.shape)}, not {list(expected.shape)}")
+
+
+def _unit_length(x: Tensor) -> Tensor:
+    wide = x.to(compute_dtype(x))
+    return (wide * torch.rsqrt(wide.square().sum(-1, keepdim=True) + _L2_EPS)).to(x.dtype)
