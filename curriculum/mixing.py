@@ -93,9 +93,19 @@ def wanted_tokens(definition: StageDefinition, offered: Offer, splits: list[str]
     given = definition.tokens
     total = given if isinstance(given, int) else int(largest * (1.0 if given is None else given))
     _refuse_lack(definition, train, np.where(used, np.maximum(np.rint(share * total), 1), 0), largest)
-    wanted = np.rint(share * total)
+    wanted = share * _whole_windows(definition, total)
     part = np.divide(wanted, train, out=np.zeros(parts), where=train > 0)
-    return np.rint(np.minimum(part, 1) * supply).astype(np.int64)
+    rows = [one * _whole_windows(definition, one.sum()) / max(one.sum(), 1) for one in np.minimum(part, 1) * supply]
+    return np.rint(rows).astype(np.int64)
+
+
+def _whole_windows(definition: StageDefinition, total: float) -> float:
+    """As many tokens as fill windows: what would leave the last one emptier than padding may be is not wanted."""
+    rest = total % definition.window
+    positions = total - rest + definition.window
+    if total < definition.window or definition.window - rest <= definition.max_padding * positions:
+        return total
+    return total - rest
 
 
 def _refuse_lack(definition: StageDefinition, there: Ints, needed: npt.NDArray[np.float64], largest: int) -> None:
@@ -115,11 +125,25 @@ def _refuse_lack(definition: StageDefinition, there: Ints, needed: npt.NDArray[n
 
 
 def choose(offered: Offer, wanted: npt.NDArray[np.int64]) -> Mask:
-    """[M] which copies are taken: of each split and component as many tokens as come closest to what is wanted."""
+    """[M] which copies are taken: of each split and component as many tokens as come closest to what is wanted.
+
+    Components of long documents choose first. What whole documents make them take too much or too little of is spread
+    over the others, so that the total, which fills windows, is kept.
+    """
     taken = np.zeros(len(offered.doc), bool)
-    for split, component in np.argwhere(wanted > 0):
-        these = np.flatnonzero((offered.split == split) & (offered.component == component))
-        taken[these[_fill(offered.tokens[these], int(wanted[split, component]))]] = True
+    for split, row in enumerate(wanted):
+        members = {
+            int(component): np.flatnonzero((offered.split == split) & (offered.component == component))
+            for component in np.flatnonzero(row)
+        }
+        order = sorted(members, key=lambda component: -float(offered.tokens[members[component]].mean()))
+        left = int(row.sum())
+        for at, component in enumerate(order):
+            these = members[component]
+            target = round(left * int(row[component]) / int(row[order[at:]].sum()))
+            chosen = these[_fill(offered.tokens[these], target)]
+            taken[chosen] = True
+            left = max(left - int(offered.tokens[chosen].sum()), 0)
     return taken
 
 
