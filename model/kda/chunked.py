@@ -32,7 +32,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from .chunk_plan import ChunkPlan, plan_chunks
-from .inputs import check_operands, compute_dtype, sequence_bounds
+from .inputs import check_operands, compute_dtype
 
 TILE = 16
 """Rows whose decays, at most 5.9 a row, span less than the exponents of fp32."""
@@ -48,13 +48,12 @@ def kda_chunked(
 
     fp64 is computed and returned in fp64, all else computed in fp32. `scale` is K^-1/2 unless given. Differentiable,
     once, in every operand and in the initial state. `chunk_size` is a multiple of 16.
-    Raises ValueError for another chunk size, and as `check_operands` and `sequence_bounds` say.
+    Raises ValueError for another chunk size, and as `check_operands` says.
     """
     if chunk_size < TILE or chunk_size % TILE:
         raise ValueError(f"chunk_size is {chunk_size}, but must be a multiple of {TILE}")
+    bounds = check_operands(q_BTHK, k_BTHK, v_BTHV, log_decay_BTHK, beta_BTH, initial_state_NHKV, cu_seqlens)
     B, T, _, K = q_BTHK.shape
-    bounds = sequence_bounds(B, T, cu_seqlens)
-    check_operands(q_BTHK, k_BTHK, v_BTHV, log_decay_BTHK, beta_BTH, initial_state_NHKV, len(bounds) - 1)
     plan = plan_chunks(tuple(bounds), chunk_size, q_BTHK.device)
     operands = [x.flatten(0, 1) for x in (q_BTHK, k_BTHK, v_BTHV, log_decay_BTHK, beta_BTH)]
     with torch.autocast(q_BTHK.device.type, enabled=False):

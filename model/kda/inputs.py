@@ -42,9 +42,9 @@ def sequence_bounds(batch: int, length: int, cu_seqlens: Tensor | None) -> list[
 
 def check_operands(
     q_BTHK: Tensor, k_BTHK: Tensor, v_BTHV: Tensor, log_decay_BTHK: Tensor, beta_BTH: Tensor,
-    initial_state_NHKV: Tensor | None, sequences: int,
-) -> None:  # fmt: skip
-    """Raises ValueError that names the operand whose shape, dtype or values do not fit.
+    initial_state_NHKV: Tensor | None = None, cu_seqlens: Tensor | None = None,
+) -> list[int]:  # fmt: skip
+    """The bounds of the sequences, or ValueError that names the operand whose shape, dtype or values do not fit.
 
     The values are looked at (one wait for a GPU): a log decay outside [-5.9, 0] would overflow inside a tile.
     """
@@ -53,6 +53,7 @@ def check_operands(
     B, T, H, K = q_BTHK.shape
     if not B * T:
         raise ValueError("there are no tokens")
+    bounds = sequence_bounds(B, T, cu_seqlens)
     expected = {
         "q": (q_BTHK, (B, T, H, K)),
         "k": (k_BTHK, (B, T, H, K)),
@@ -61,7 +62,7 @@ def check_operands(
         "beta": (beta_BTH, (B, T, H)),
     }
     if initial_state_NHKV is not None:
-        expected["initial_state"] = (initial_state_NHKV, (sequences, H, K, v_BTHV.shape[-1]))
+        expected["initial_state"] = (initial_state_NHKV, (len(bounds) - 1, H, K, v_BTHV.shape[-1]))
     for name, (tensor, shape) in expected.items():
         if tensor.shape != shape:
             raise ValueError(f"{name} is {list(tensor.shape)}, but must be {list(shape)} to go with q")
@@ -71,6 +72,7 @@ def check_operands(
         if expected[name][0].dtype != q_BTHK.dtype:
             raise ValueError(f"{name} is {expected[name][0].dtype} and q is {q_BTHK.dtype}; they must be the same")
     _check_values({name: tensor for name, (tensor, _) in expected.items()})
+    return bounds
 
 
 def _check_values(operands: dict[str, Tensor]) -> None:

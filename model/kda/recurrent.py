@@ -12,7 +12,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from .inputs import check_operands, compute_dtype, sequence_bounds
+from .inputs import check_operands, compute_dtype
 
 
 def kda_recurrent(
@@ -22,12 +22,11 @@ def kda_recurrent(
     """Returns o_BTHV in v's dtype and the states after each sequence's last token, [N, H, K, V] in fp32.
 
     fp64 is computed and returned in fp64, all else computed in fp32. `scale` is K^-1/2 unless given. Differentiable in
-    every operand. Raises ValueError as `check_operands` and `sequence_bounds` say.
+    every operand. Raises ValueError as `check_operands` says.
     """
+    bounds = check_operands(q_BTHK, k_BTHK, v_BTHV, log_decay_BTHK, beta_BTH, initial_state_NHKV, cu_seqlens)
     B, T, H, K = q_BTHK.shape
     V = v_BTHV.shape[-1]
-    bounds = sequence_bounds(B, T, cu_seqlens)
-    check_operands(q_BTHK, k_BTHK, v_BTHV, log_decay_BTHK, beta_BTH, initial_state_NHKV, len(bounds) - 1)
     scale = K**-0.5 if scale is None else scale
     wide = compute_dtype(q_BTHK)
     q, k, v, log_decay, beta = (

@@ -22,7 +22,7 @@ def kda_step(
     q_B1HK, k_B1HK, v_B1HV, log_decay_B1HK, beta_B1H = (
         x.unsqueeze(1) for x in (q_BHK, k_BHK, v_BHV, log_decay_BHK, beta_BH)
     )
-    check_operands(q_B1HK, k_B1HK, v_B1HV, log_decay_B1HK, beta_B1H, state_BHKV, len(q_BHK))
+    check_operands(q_B1HK, k_B1HK, v_B1HV, log_decay_B1HK, beta_B1H, state_BHKV)
     wide = compute_dtype(q_BHK)
     q, k, v = q_BHK.to(wide), k_BHK.to(wide), v_BHV.to(wide)
     scale = q.shape[-1] ** -0.5 if scale is None else scale
