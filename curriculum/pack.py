@@ -68,10 +68,6 @@ class Pack(Source):
     def jobs(self) -> tuple[str, ...]:
         return (*(name for one in self.documents for name in one.jobs), *self.after)
 
-    @property
-    def internal(self) -> bool:
-        return all(one.internal for one in self.documents)
-
     def semantic(self) -> dict[str, Any]:
         return {
             "documents": [one.semantic() for one in self.documents],

@@ -83,7 +83,7 @@ def readme(
         _contents(dataset),
         *_one_sample(pictures),
         "## Reading it",
-        _READING.format(form=_TOKENS if _of_tokens(dataset) else _RECORDS, what=_what(dataset)),
+        _reading(dataset),
         "## Licences",
         _licences(dataset),
         "## What was left out",
@@ -101,7 +101,8 @@ def front_matter(dataset: Dataset, name: str) -> dict[str, Any]:
         "select split, sum(samples)::bigint, sum(bytes)::bigint from shards group by split"
         " order by list_position(['train', 'val', 'test'], split)"
     ).fetchall()
-    licences = sorted({_hub_licence(spdx) for (spdx,) in dataset.sql("select distinct spdx from samples").fetchall()})
+    spdx = dataset.sql("select distinct unnest(string_split(spdx, ' AND ')) from samples").fetchall()
+    licences = sorted({_hub_licence(one) for (one,) in spdx})
     kinds = [kind for (kind,) in dataset.sql("select distinct kind from samples order by kind").fetchall()]
     return {
         "pretty_name": name,
@@ -126,6 +127,9 @@ def front_matter(dataset: Dataset, name: str) -> dict[str, Any]:
 def attribution(dataset: Dataset) -> str:
     """The ATTRIBUTION file: whom to credit for what, by licence."""
     lines = ["Who made what this data set is made from. Every sample also carries its own licence and credit.", ""]
+    if _of_tokens(dataset):
+        lines += [f"{credit} ({count} samples)" for credit, count in _credit_lines(dataset)]
+        return "\n".join([*lines, "", f"Licences: {', '.join(_parts(dataset))}"]) + "\n"
     for spdx, credit, origin, count in _credits(dataset):
         lines.append(f"{spdx}: {count} samples from {origin}")
         lines += [f"    {line}" for line in (credit or "no credit asked for").splitlines()]
@@ -200,10 +204,28 @@ def _of_tokens(dataset: Dataset) -> bool:
     return bool(len(dataset)) and dataset.samples["tokens"].null_count == 0
 
 
-def _what(dataset: Dataset) -> str:
-    if _of_tokens(dataset):
-        return 'sample = dataset[0].metadata["sample"]  # tokens, groups, documents, images, loss weights'
-    return "record = dataset[0]  # text, media with their bytes, metadata"
+def _reading(dataset: Dataset) -> str:
+    """How to read it, by what its samples are made of."""
+    if not _of_tokens(dataset):
+        record = "record = dataset[0]  # text, media with their bytes, metadata"
+        return _READING.format(what=record, more="", form=_RECORDS)
+    sample = 'sample = dataset[0].metadata["sample"]  # tokens, groups, documents, images, loss weights'
+    packed = "packed" in dataset.samples["kind"].unique().to_pylist()
+    return _READING.format(what=sample, more=_TRAINING if packed else "", form=_TOKENS)
+
+
+_TRAINING = """```python
+from k3data.curriculum.reader import PackedReader  # needs nothing of the data side
+
+reader = PackedReader.open("this/folder")
+for sequence in reader.iter(rank=0, world=8, cursor=reader.start(seed=7)):
+    sequence.tokens, sequence.cu_seqlens, sequence.weights, sequence.images
+```
+
+`curriculum.json` says what was wanted and what was got, and how pictures are to be preprocessed; `documents.parquet`
+what became of every document; `tokenizer.json` is the tokenizer.
+
+"""
 
 
 _READING = """```python
@@ -211,7 +233,7 @@ import k3data
 
 dataset = k3data.open("this/folder")
 {what}
-dataset.sql("select kind, avg(width) from samples where split = 'train' group by kind")
+dataset.sql("select kind, count(*) from samples where split = 'train' group by kind")
 ```
 
 ```python
@@ -234,7 +256,7 @@ energon prepare --tar-index-only this/folder  # once; Megatron-Energon then read
 duckdb -c "select kind, count(*) from 'this/folder/index/samples.parquet' group by kind"
 ```
 
-{form}"""
+{more}{form}"""
 
 _RECORDS = """A sample with one picture is `<key>.json` and `<key>.png` (or jpg, webp). Any other number of media parts
 lies end to end in `<key>.media.bin`; `media` in the JSON gives the `offset`, `bytes` and `mime` of each. Each U+FFFC in
@@ -248,8 +270,14 @@ strings."""
 
 
 def _licences(dataset: Dataset) -> str:
-    rows = [[spdx, origin, count, credit] for spdx, credit, origin, count in _credits(dataset)]
     classes = "A shard holds samples of one licence class, which is part of its name."
+    if _of_tokens(dataset):
+        # One sequence is made of many documents: a row for each combination would be a row a sequence.
+        told = f"Parts of these samples are under {', '.join(map(inline, _parts(dataset)))}."
+        return (
+            f"{told}\n\n{table(['credit', 'samples'], _credit_lines(dataset))}\n\n{classes} See also `{ATTRIBUTION}`."
+        )
+    rows = [[spdx, origin, count, credit] for spdx, credit, origin, count in _credits(dataset)]
     return table(["licence", "from", "samples", "credit"], rows) + f"\n\n{classes} See also `{ATTRIBUTION}`."
 
 
@@ -306,6 +334,22 @@ def _credits(dataset: Dataset) -> list[tuple[str, str, str, int]]:
         "select spdx, attribution, split_part(source, '/', 1) as origin, count(*) as n from samples"
         " group by all order by spdx, attribution, origin"
     ).fetchall()
+
+
+def _credit_lines(dataset: Dataset) -> list[tuple[str, int]]:
+    """Each credit, and of how many samples it is one."""
+    return dataset.sql(
+        "select credit, count(*) from (select unnest(string_split(attribution, chr(10))) as credit from samples)"
+        " where credit <> '' group by credit order by credit"
+    ).fetchall()
+
+
+def _parts(dataset: Dataset) -> list[str]:
+    """The licences of the documents that samples are made of."""
+    rows = dataset.sql(
+        "select distinct unnest(string_split(spdx, ' AND ')) as one from samples order by one"
+    ).fetchall()
+    return [spdx for (spdx,) in rows]
 
 
 def _task_categories(dataset: Dataset) -> list[str]:

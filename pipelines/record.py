@@ -90,11 +90,15 @@ def _rank_of_all(words: list[str]) -> int:
 
 
 def strictest(licences: Iterable[dict[str, str]]) -> dict[str, str]:
-    """The licence of something made from all of these: the most demanding class, every attribution kept."""
+    """The licence of something made from all of these: the most demanding class, the SPDX expression that all of them
+    apply, and every attribution, a line each."""
     found = list(licences)
-    worst = max(found, key=lambda one: LICENCE_CLASSES.index(one["class"]))
-    credits = sorted({one["attribution"] for one in found if one["attribution"]})
-    return {**worst, "attribution": "\n".join(credits)}
+    credits = {line for one in found for line in one["attribution"].splitlines() if line}
+    return {
+        "spdx": " AND ".join(sorted({part for one in found for part in one["spdx"].split(" AND ")})),
+        "class": max((one["class"] for one in found), key=LICENCE_CLASSES.index),
+        "attribution": "\n".join(sorted(credits)),
+    }
 
 
 def new_record(
