@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import orjson
 import yaml
 from datatrove.data import Document
 from PIL import Image
@@ -22,6 +23,8 @@ from .markdown import fence, inline, size, table
 from .reader import Dataset
 
 README, ATTRIBUTION, PICTURES = "README.md", "ATTRIBUTION", "samples"
+PACKED = "curriculum.json"
+"""What a packed stage says of itself."""
 
 _SIZES = [(1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (1e7, "1M<n<10M"),
           (1e8, "10M<n<100M"), (1e9, "100M<n<1B")]  # fmt: skip
@@ -81,6 +84,7 @@ def readme(
         *_shown(pictures),
         "## Contents",
         _contents(dataset),
+        *_mixture(dataset),
         *_one_sample(pictures),
         "## Reading it",
         _reading(dataset),
@@ -182,6 +186,20 @@ def _contents(dataset: Dataset) -> str:
         else "",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _mixture(dataset: Dataset) -> Iterator[str]:
+    """What a packed stage wanted and what it got, if the data set is one."""
+    if not dataset.store.exists(PACKED):
+        return
+    stage = orjson.loads(dataset.store.read(PACKED))
+    columns = ["wanted_tokens", "got_tokens", "got_share", "documents", "copies"]
+    for split, rows in stage["mixture"].items():
+        sequences, window = stage["sequences"][split], stage["stage"]["window"]
+        yield f"Mixture of the {split} split, {sequences:,} sequences of {window:,} tokens:"
+        yield table(["component", *columns], [[row["name"], *(row[name] for name in columns)] for row in rows])
+    yield f"Padding takes {stage['padding_share']:.3%} of all positions. What became of the documents' tokens:"
+    yield table(["fate", "pieces", "tokens"], [[name, *one.values()] for name, one in stage["fates"].items()])
 
 
 def _one_sample(pictures: dict[str, Document]) -> Iterator[str]:

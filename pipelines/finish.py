@@ -45,9 +45,10 @@ def finish(recipe: Recipe, job: Job, plan: Plan, records: dict[str, UnitRecord],
         put_described(store, RECIPE_FILE, recipe.text.encode()),
         put_described(store, STATS_FILE, orjson.dumps(stats, option=orjson.OPT_INDENT_2)),
         *_indexes(store, ordered),
+        *(put_described(store, path, data) for path, data in _own_files(recipe, job, plan, root)),
     ]
     about = [*energon.files(Dataset(store, {}).shards.to_pylist()), *_card(recipe, job, plan, root, stats)]
-    files += [put_described(store, path, data) for path, data in (*about, *_own_files(recipe, job, plan, root))]
+    files += [put_described(store, path, data) for path, data in about]
     dataset = DatasetFile(
         name=f"{recipe.name}/{job.name}",
         recipe=recipe.name,

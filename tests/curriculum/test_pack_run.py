@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from k3data.curriculum.planning import FATES
+from k3data.pipelines import recipe as recipes
 from k3data.pipelines import tokens
 from k3data.pipelines.errors import K3DataError, UserError
 from k3data.pipelines.reader import Dataset
+from k3data.pipelines.shipped import find
 from k3data.pipelines.tokens import spread
 from k3data.pipelines.verify import verify
 from k3data.tests.curriculum.packed import LONG, SHORT, copied, parsed, recipe_text
@@ -208,3 +210,23 @@ def test_samples_in_a_packed_shard_open_with_numpy(packed_out):
     members = dataset.raw(0)
     assert list(members) == [tokens.TOKENS, tokens.SPANS, tokens.MEDIA]
     assert np.load(io.BytesIO(members[tokens.TOKENS])).shape == (512,)
+
+
+def test_the_card_tells_the_mixture_and_every_credit(packed_out):
+    card = (packed_out / "short" / "README.md").read_text()
+    assert "Mixture of the train split" in card and "PackedReader" in card
+    for author in range(3):
+        assert f"| Author {author} |" in card
+    assert "CC-BY-SA-4.0, MIT" in card
+    credits = (packed_out / "short" / "ATTRIBUTION").read_text()
+    assert credits.count("Author 1 (") == 1
+
+
+@pytest.mark.parametrize("name", ["curriculum", "curriculum_small"])
+def test_the_shipped_recipes_are_read(name):
+    recipe = recipes.load(find(name))
+    stages = {job.name: job.sources[0].build.stage for job in recipe.jobs if job.name.startswith("stage_")}
+    assert [one.window for one in stages.values()] == [2**13, 2**16, 2**18, 2**20]
+    packing = [job for job in recipe.jobs if job.name in stages]
+    for at, job in enumerate(packing):
+        assert job.sources[0].build.after == [one.name for one in packing[:at]]
