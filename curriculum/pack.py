@@ -19,7 +19,7 @@ import numpy as np
 import orjson
 import pyarrow.compute as pc
 from datatrove.data import Document
-from pydantic import BeforeValidator, Field, PrivateAttr
+from pydantic import BeforeValidator, Field, PrivateAttr, WithJsonSchema
 
 from ..pipelines.errors import UserError
 from ..pipelines.reader import Dataset
@@ -33,7 +33,7 @@ from .assemble import Piece, assemble
 from .cutting import cut_positions, picture_spans
 from .places import tokenizer_at
 from .planning import PLACED, StagePlan, plan_stage
-from .stages import StageDefinition, stage_definition
+from .stages import StageDefinition, presets, stage_definition
 from .supply import Ints, Supply, salt_of, supply_of
 
 _UNIT_TOKENS = 1 << 23
@@ -42,6 +42,9 @@ _COLUMNS = ("sequence", "dataset", "row", "copy", "part", "start", "stop")
 
 def _definition(given: Any) -> Any:
     return given if isinstance(given, StageDefinition) else stage_definition(given)
+
+
+_SCHEMA = {"anyOf": [{"type": "string", "enum": list(presets())}, {"type": "object"}]}
 
 
 class Pack(Source):
@@ -58,7 +61,7 @@ class Pack(Source):
 
     documents: list[DatasetSource] = Field(min_length=1)
     tokenizer: str
-    stage: Annotated[StageDefinition, BeforeValidator(_definition)]
+    stage: Annotated[StageDefinition, BeforeValidator(_definition), WithJsonSchema(_SCHEMA)]
     after: list[str] = []
 
     _plan: StagePlan | None = PrivateAttr(default=None)

@@ -143,7 +143,7 @@ def _pilot(recipe: Recipe, job: Job, plan: Plan, out: str, items: int) -> dict[s
         for result in preview(recipe, job, plan, open_store(folder), out, items):
             moments.append(time.monotonic())
             if isinstance(result, Document):
-                sizes.append(len(result.text.encode()) + sum(len(part.media_bytes or b"") for part in result.media))
+                sizes.append(_stored_bytes(result))
     spent = sorted(b - a for a, b in pairwise(moments))
     typical = spent[len(spent) // 2] if spent else 0.0
     total = plan.items or 0
@@ -152,6 +152,14 @@ def _pilot(recipe: Recipe, job: Job, plan: Plan, out: str, items: int) -> dict[s
         "worker_seconds": round(typical * total, 1),
         "bytes": round(sum(sizes) / max(len(spent), 1) * total),
     }
+
+
+def _stored_bytes(record: Document) -> int:
+    """About what a record takes in a shard."""
+    sample = record.metadata.get("sample")
+    if sample is not None:
+        return sample.tokens.nbytes + len(sample.media)
+    return len(record.text.encode()) + sum(len(part.media_bytes or b"") for part in record.media)
 
 
 def _free(out: str) -> int | None:
