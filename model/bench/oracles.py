@@ -1,0 +1,109 @@
+"""Every fast path of the model against its slow, plain definition: how far apart they are.
+
+Each check is one function that returns its figures; a new one is added to `CHECKS`. Errors are largest absolute
+differences in fp64, and in bf16 RMS(difference) / RMS(definition), where the definition runs in fp64 on the same
+rounded operands and FLA's own tests allow 0.005 for outputs, 0.008 for q, k, v and states, 0.02 for decays and β.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ..kda.chunked import kda_chunked
+from ..kda.recurrent import kda_recurrent
+
+NAME = "oracles"
+SUMMARY = "fast paths against their definitions: chunked KDA and its gradients"
+
+GATES = ("saturated", "near_zero", "mixed", "initial")
+LENGTHS = (1, 15, 16, 17, 63, 64, 65, 130, 500)
+TENSORS = ("o", "state", "dq", "dk", "dv", "dlog_decay", "dbeta", "dinitial_state")
+_FP64_LIMIT = 1e-10
+_BF16_LIMITS = dict(zip(TENSORS, (0.005, 0.005, 0.008, 0.008, 0.008, 0.02, 0.02, 0.008), strict=True))
+
+
+def run(quick: bool) -> dict[str, Any]:
+    figures: dict[str, float] = {}
+    for check in CHECKS:
+        figures |= check(quick)
+    return {"figures": figures, "peers": {}}
+
+
+def kda_operands(
+    length: int, heads: int, head_dim: int, gate: str, *, batch: int = 1, sequences: int | None = None, seed: int = 0
+) -> list[Tensor]:
+    """q, k, v, log_decay, β and initial states in fp64, with q and k of unit length as in the layer.
+
+    Gates: all at −5; all at about 0; some channels forgetting at once and others never; as a new layer has them.
+    """
+    rng = torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=rng, dtype=torch.float64)
+
+    shape = (batch, length, heads, head_dim)
+    q, k, v, z = F.normalize(draw(*shape), dim=-1), F.normalize(draw(*shape), dim=-1), draw(*shape), draw(*shape)
+    logit = {"saturated": 40 + z, "near_zero": z - 15, "mixed": 8 * z, "initial": z - 4}[gate]
+    beta = torch.sigmoid(draw(batch, length, heads))
+    initial = draw(batch if sequences is None else sequences, heads, head_dim, head_dim)
+    return [q, k, v, -5 * torch.sigmoid(logit), beta, initial]
+
+
+def results_and_gradients(function: Callable[..., Any], operands: Iterable[Tensor], **options: Any) -> list[Tensor]:
+    """What `TENSORS` names, for a loss that weighs every output and every state at random."""
+    q, k, v, log_decay, beta, initial = leaves = [x.detach().requires_grad_() for x in operands]
+    o, state = function(q, k, v, log_decay, beta, initial_state_NHKV=initial, **options)
+    rng = torch.Generator().manual_seed(1)
+    # Of 8 bits, so that they are the same in every dtype.
+    do, dstate = (torch.randn(x.shape, generator=rng).bfloat16().to(x.dtype) for x in (o, state))
+    return [x.detach() for x in (o, state, *torch.autograd.grad([o, state], leaves, [do, dstate]))]
+
+
+def relative_rms(found: Tensor, expected: Tensor) -> float:
+    return float((found.double() - expected.double()).square().mean().sqrt() / expected.double().square().mean().sqrt())
+
+
+def as_in_training(operands: list[Tensor]) -> list[Tensor]:
+    """q, k and v in bf16, and decays, β and states in fp32: what the layer hands over."""
+    return [x.bfloat16() for x in operands[:3]] + [x.float() for x in operands[3:]]
+
+
+def _kda_fp64(quick: bool) -> dict[str, float]:
+    """Ragged lengths and all gates; then packed sequences of those lengths."""
+    worst = 0.0
+    cases = [(length, gate, None) for length in LENGTHS[: 7 if quick else None] for gate in GATES]
+    packed = torch.tensor([0, *LENGTHS[:-1]]).cumsum(0)
+    for length, gate, cu_seqlens in [*cases, *((int(packed[-1]), gate, packed) for gate in GATES)]:
+        sequences = None if cu_seqlens is None else len(cu_seqlens) - 1
+        operands = kda_operands(length, 2, 32, gate, sequences=sequences)
+        expected = results_and_gradients(kda_recurrent, operands, cu_seqlens=cu_seqlens)
+        found = results_and_gradients(kda_chunked, operands, cu_seqlens=cu_seqlens)
+        worst = max(worst, *(float((a - b).abs().max()) for a, b in zip(found, expected, strict=True)))
+    if worst > _FP64_LIMIT:
+        raise AssertionError(f"chunked KDA is {worst:.3g} off the recurrence in fp64")
+    return {"kda_fp64_max_error": worst}
+
+
+def _kda_bf16(quick: bool) -> dict[str, float]:
+    """The worst of all gates at K3's head size."""
+    worst = dict.fromkeys(TENSORS, 0.0)
+    for gate in GATES:
+        operands = as_in_training(kda_operands(130 if quick else 500, 2, 128, gate))
+        expected = results_and_gradients(kda_recurrent, [x.double() for x in operands])
+        found = results_and_gradients(kda_chunked, operands)
+        for name, a, b in zip(TENSORS, found, expected, strict=True):
+            # FLA's rule: what is nowhere 1e-6 off is right, however small it is.
+            if (a.double() - b).abs().max() > 1e-6:
+                worst[name] = max(worst[name], relative_rms(a, b))
+    for name, error in worst.items():
+        if error > _BF16_LIMITS[name]:
+            raise AssertionError(f"chunked KDA's {name} is {error:.3g} off the recurrence in bf16")
+    return {f"kda_bf16_rms_{name}": error for name, error in worst.items()}
+
+
+CHECKS: tuple[Callable[[bool], dict[str, float]], ...] = (_kda_fp64, _kda_bf16)
