@@ -7,11 +7,12 @@ OUT ?= out/code_render
 # energon asks for torch; where it is not there yet, pip would choose the newest.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test test-all lint system
+.PHONY: help demo curriculum test test-all lint system
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      make a data set of 600 programs and their pictures, and a page that shows it"
+	@echo "make curriculum  four packed stages, 8K to 1M tokens, out of small runs of all recipes (under 15 minutes)"
 	@echo "make test      lint, types, and the tests (under 10 minutes on 2 cores)"
 	@echo "make test-all  the slow tests too"
 
@@ -24,6 +25,20 @@ demo: $(VENV)/.demo
 	@echo "    $(BIN)/k3data stats $(OUT)"
 	@echo "    $(BIN)/k3data inspect $(OUT) --where \"kind='svg' and width>400\""
 	@echo "    $(BIN)/python -c \"import k3data; print(k3data.open('$(OUT)')[0].text)\""
+
+# Everything from raw text and programs to sequences a trainer reads, in the folder LAPTOP.
+LAPTOP ?= out/laptop
+RUN := $(BIN)/k3data run
+curriculum: $(VENV)/.curriculum
+	$(RUN) pipelines/text_small.yaml --out $(LAPTOP)/text
+	$(RUN) pipelines/code_render.yaml --out $(LAPTOP)/code_render --set jobs.render.source.vision.programs.count=240
+	$(RUN) pipelines/long_documents.yaml --out $(LAPTOP)/long_documents
+	$(BIN)/k3data tokenizer train $(LAPTOP)/text $(LAPTOP)/code_render --to $(LAPTOP)/tokenizer
+	PICTURES=60 WINDOWS_64K=4 WINDOWS_256K=2 WINDOWS_1M=1 $(RUN) pipelines/long_context.yaml --out $(LAPTOP)/long_context
+	TEXT=text $(RUN) pipelines/curriculum_small.yaml --out $(LAPTOP)/curriculum
+	$(BIN)/k3data verify $(LAPTOP)/curriculum --proofs
+	@for stage in 8k 64k 256k 1m; do $(BIN)/k3data view $(LAPTOP)/curriculum --job stage_$$stage --to $(LAPTOP)/$$stage.html; done
+	@echo "The four stages lie in $(LAPTOP)/curriculum; to look at one, open $(LAPTOP)/64k.html in a browser."
 
 test: lint
 	$(BIN)/python -m pytest -m "not slow"
@@ -46,6 +61,10 @@ $(BIN)/python: | system
 
 $(VENV)/.demo: pyproject.toml $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo]'
+	@touch $@
+
+$(VENV)/.curriculum: pyproject.toml $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo,text]'
 	@touch $@
 
 $(VENV)/.test: pyproject.toml $(BIN)/python
