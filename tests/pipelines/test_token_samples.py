@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import shutil
 from pathlib import Path
 from typing import Any
@@ -203,7 +204,7 @@ def test_the_member_is_what_numpy_writes(ids):
 def test_weights_survive_as_runs_and_shift_by_one(labels, data):
     assert (spread(runs(labels)) == labels).all()
     cuts = sorted({0, len(labels), *data.draw(st.lists(st.integers(1, len(labels)), max_size=4))})
-    groups = [{"start": a, "end": b} for a, b in zip(cuts, cuts[1:], strict=False)]
+    groups = [{"start": a, "end": b} for a, b in itertools.pairwise(cuts)]
     found = spread(from_label_weights(labels, groups))
     ends = {one["end"] for one in groups}
     assert found.tolist() == [0 if at + 1 in ends else labels[at + 1] for at in range(len(labels))]

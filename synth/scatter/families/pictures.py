@@ -73,7 +73,7 @@ def picture_trail(draw: Draw, size: int) -> Item:
     count = max(size // 3, 1)
     pictures = [draw.picture() for _ in range(count + 1)]
     people, decoys = draw.names(count), draw.names(count)
-    labels = [draw.rng.choice(sorted(picture.facts)) for picture in pictures]
+    labels = _labels(draw, pictures)
     clues, distractors = [], []
     for at, person in enumerate(people):
         picture, following = pictures[at], pictures[at + 1]
@@ -88,6 +88,16 @@ def picture_trail(draw: Draw, size: int) -> Item:
     question, query = draw.question("ask_trail", {"a": labels[0]})
     answer = str(pictures[-1].facts[labels[-1]])
     return Item("picture_trail", tuple(clues), tuple(distractors), question, query, answer, False, 10**3)
+
+
+def _labels(draw: Draw, pictures: Sequence[Picture]) -> list[str]:
+    """One label of each picture, all with different numbers: a number that came twice would send the trail two ways."""
+    labels: list[str] = []
+    numbers: set[int] = set()
+    for picture in pictures:
+        labels.append(draw.rng.choice([one for one in sorted(picture.facts) if picture.facts[one] not in numbers]))
+        numbers.add(picture.facts[labels[-1]])
+    return labels
 
 
 def solve_trail(facts: Sequence[Fact], query: Fact) -> str | None:
