@@ -49,7 +49,7 @@ test-all: lint
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	@mkdir -p $(VENV)/src && ln -sfn ../.. $(VENV)/src/k3data  # the checkout under the package's name, for relative imports
-	cd $(VENV)/src && ../bin/mypy --config-file k3data/pyproject.toml -p k3data.pipelines -p k3data.tokenizer -p k3data.vision -p k3data.model
+	cd $(VENV)/src && ../bin/mypy --config-file k3data/pyproject.toml -p k3data.pipelines -p k3data.tokenizer -p k3data.vision -p k3data.synth -p k3data.curriculum -p k3data.model
 
 system:
 	@PYTHON=$(PYTHON) sh .ci/system-packages
