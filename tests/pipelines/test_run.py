@@ -266,7 +266,7 @@ def test_an_output_that_is_not_ours_or_of_another_recipe_is_left_alone(tmp_path)
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_says_so_and_resume_finishes_it(tmp_path, number):
-    write_lines(tmp_path, 60)
+    write_lines(tmp_path, 150)
     toy_recipe(tmp_path, stage("Sieve", delay_s=0.03))
     process = command("run", "recipe.yaml", "--out", "out", "--workers", "1", cwd=tmp_path)
     ledger = tmp_path / "out/work/ledger"
@@ -283,7 +283,7 @@ def test_an_interrupted_run_says_so_and_resume_finishes_it(tmp_path, number):
     again = command("resume", "out", "-q", cwd=tmp_path)
     assert again.wait(timeout=60) == 0
     assert verify(str(tmp_path / "out")).problems == []
-    assert len(k3data.open(tmp_path / "out")) == 60
+    assert len(k3data.open(tmp_path / "out")) == 150
 
 
 def test_a_second_run_at_the_same_time_is_refused(tmp_path):
