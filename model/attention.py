@@ -1,0 +1,167 @@
+"""Softmax attention that stops at the bounds of groups: a packed token sees its own group and nothing else.
+
+A mask of T × T is never made. On a CPU, where FlexAttention has no backward, every group goes through PyTorch's scaled
+dot product attention (SDPA) alone; on a GPU one FlexAttention takes all groups and skips the blocks of 128 × 128 that
+no group reaches. Which of the blocks to visit follows from the bounds in closed form.
+
+Rounding: in bf16 both kernels accumulate in fp32 and then round their output to bf16. That rounding is biased and can
+derail training (arXiv:2510.04212; K3 report, §2.1.2); `fp32_output=True` hands the kernel fp32 operands, in which bf16
+values are exact, so that the output is fp32 and neither it nor the probabilities pass through bf16.
+
+fp64 has no FlexAttention; it goes through SDPA, group by group, on every device.
+
+Letters: B batch, T tokens, H heads, K channels of queries and keys, V channels of values, R blocks of tokens.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
+
+from .kda.inputs import sequence_bounds
+
+_BLOCK = 128
+"""Tokens of a side of the blocks that FlexAttention visits or skips."""
+
+
+class Groups:
+    """Bounds of groups, and the block masks made of them: make one object for a batch and give it to all layers."""
+
+    def __init__(self, batch: int, length: int, cu_seqlens: Tensor | None) -> None:
+        """`cu_seqlens` [N+1] for packed input (batch 1), None for `batch` rows of one group each.
+
+        Raises ValueError when `cu_seqlens` is not one row of integers that starts at 0, never falls, ends at `length`.
+        """
+        self.batch, self.length, self.packed = batch, length, cu_seqlens is not None
+        self.bounds = sequence_bounds(batch, length, cu_seqlens)
+        self._masks: dict[tuple[torch.device, bool], BlockMask] = {}
+
+    @staticmethod
+    def of(groups: Groups | Tensor | None, batch: int, length: int) -> Groups:
+        """`groups` itself, or made of `cu_seqlens`. Raises ValueError when they are not of batch × length tokens."""
+        if not isinstance(groups, Groups):
+            return Groups(batch, length, groups)
+        if (groups.batch, groups.length) != (batch, length):
+            held = f"{groups.batch} x {groups.length}"
+            raise ValueError(f"the groups are of {held} tokens, but the input has {batch} x {length}")
+        return groups
+
+    @property
+    def sequences(self) -> int:
+        return len(self.bounds) - 1
+
+    def block_mask(self, device: torch.device, causal: bool) -> BlockMask:
+        key = (device, causal)
+        if key not in self._masks:
+            self._masks[key] = _block_mask(self.bounds, device, causal)
+        return self._masks[key]
+
+
+def attention(
+    q_BTHK: Tensor, k_BTHK: Tensor, v_BTHV: Tensor, groups: Groups | Tensor | None = None, *,
+    causal: bool = True, scale: float | None = None, fp32_output: bool = False,
+) -> Tensor:  # fmt: skip
+    """o_BTHV = softmax(q kᵀ · scale) v over the group of each token, in q's dtype, or fp32 with `fp32_output`.
+
+    `causal` leaves out the tokens after each one; without it a token sees its whole group.
+    `groups` are the bounds of packed groups, as `cu_seqlens` or a `Groups`; `scale` is K^-1/2 unless given.
+    Raises ValueError for shapes that do not fit each other and for wrong bounds.
+    """
+    _check_shapes(q_BTHK, k_BTHK, v_BTHV)
+    B, T = q_BTHK.shape[:2]
+    groups = Groups.of(groups, B, T)
+    upcast = fp32_output and q_BTHK.dtype in (torch.bfloat16, torch.float16)
+    q, k, v = (x.float() if upcast else x for x in (q_BTHK, k_BTHK, v_BTHV))
+    if groups.packed and q.is_cuda and q.dtype != torch.float64:
+        return _flex(q, k, v, groups.block_mask(q.device, causal), scale, upcast)
+    if not groups.packed:
+        return _sdpa(q, k, v, causal, scale)
+    parts = [
+        _sdpa(q[:, start:end], k[:, start:end], v[:, start:end], causal, scale)
+        for start, end in pairwise(groups.bounds)
+        if end > start
+    ]
+    return torch.cat(parts, dim=1)
+
+
+def _check_shapes(q_BTHK: Tensor, k_BTHK: Tensor, v_BTHV: Tensor) -> None:
+    if q_BTHK.ndim != 4 or not q_BTHK.numel():
+        raise ValueError(f"q must be [B, T, H, K] with at least one token, not {list(q_BTHK.shape)}")
+    if not q_BTHK.dtype == k_BTHK.dtype == v_BTHV.dtype:
+        raise ValueError(f"q, k and v must be of one dtype, not {q_BTHK.dtype}, {k_BTHK.dtype} and {v_BTHV.dtype}")
+    if k_BTHK.shape != q_BTHK.shape or v_BTHV.shape[:-1] != q_BTHK.shape[:-1]:
+        shapes = f"{list(k_BTHK.shape)} and {list(v_BTHV.shape)}"
+        raise ValueError(f"k and v are {shapes}, which do not go with q of {list(q_BTHK.shape)}")
+
+
+def _sdpa(q_BTHK: Tensor, k_BTHK: Tensor, v_BTHV: Tensor, causal: bool, scale: float | None) -> Tensor:
+    """The fused kernels want as many channels of values as of keys, and without them all scores would be kept: so the
+    narrower is padded with zeros, which change nothing."""
+    K, V = q_BTHK.shape[-1], v_BTHV.shape[-1]
+    scale = K**-0.5 if scale is None else scale
+    q, k, v = (F.pad(x, (0, max(K, V) - x.shape[-1])).transpose(1, 2) for x in (q_BTHK, k_BTHK, v_BTHV))
+    o = F.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale)
+    return o.transpose(1, 2)[..., :V]
+
+
+def _flex(q: Tensor, k: Tensor, v: Tensor, mask: BlockMask, scale: float | None, from_bf16: bool) -> Tensor:
+    # Products of operands that were bf16 are exact in TF32; fp32 that was fp32 is multiplied as such.
+    options = {"FLOAT32_PRECISION": "'tf32'" if from_bf16 else "'ieee'"}
+    heads_first = (x.transpose(1, 2) for x in (q, k, v))
+    o = _compiled_flex()(*heads_first, block_mask=mask, scale=scale, kernel_options=options)
+    return o.transpose(1, 2)
+
+
+@functools.cache
+def _compiled_flex() -> Callable[..., Any]:
+    return torch.compile(flex_attention)
+
+
+def _block_mask(bounds: list[int], device: torch.device, causal: bool) -> BlockMask:
+    """The blocks of keys that each block of queries visits, those without a masked pair apart from the others.
+
+    The blocks of keys that a block of queries must see are one run, and those that all its rows see whole are a run
+    inside it. The two tables have R × R entries, R = ⌈T / 128⌉.
+    """
+    edges = torch.tensor(bounds, device=device)
+    lengths, T = edges.diff(), bounds[-1]
+    start_T = torch.repeat_interleave(edges[:-1], lengths, output_size=T)
+    end_T = torch.repeat_interleave(edges[1:], lengths, output_size=T)
+    blocks_R = torch.arange(-(-T // _BLOCK), device=device)
+    top_R = blocks_R * _BLOCK
+    bottom_R = (top_R + _BLOCK - 1).clamp(max=T - 1)
+    first_R = start_T[top_R] // _BLOCK
+    last_R = blocks_R if causal else (end_T[bottom_R] - 1) // _BLOCK
+    whole_R = (start_T[bottom_R] + _BLOCK - 1) // _BLOCK
+    whole_end_R = blocks_R if causal else end_T[top_R] // _BLOCK
+    wholes_R = (whole_end_R - whole_R).clamp(min=0)
+    # The others are the run without the wholes: counting from its first, jump over them.
+    others_RR = first_R[:, None] + blocks_R
+    others_RR = others_RR + torch.where(others_RR >= whole_R[:, None], wholes_R[:, None], 0)
+
+    def visible(_batch: Tensor, _head: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        return (k >= start_T[q]) & ((k <= q) if causal else (k < end_T[q]))
+
+    def counted(x_R: Tensor) -> Tensor:
+        return x_R.to(torch.int32)[None, None]
+
+    def listed(x_RR: Tensor) -> Tensor:  # entries past the count are never read, but must be blocks
+        return x_RR.clamp(max=len(blocks_R) - 1).to(torch.int32)[None, None]
+
+    return BlockMask.from_kv_blocks(
+        counted(last_R - first_R + 1 - wholes_R),
+        listed(others_RR),
+        counted(wholes_R),
+        listed(whole_R[:, None] + blocks_R),
+        BLOCK_SIZE=_BLOCK,
+        mask_mod=visible,
+        seq_lengths=(T, T),
+    )
+
