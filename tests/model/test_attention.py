@@ -107,6 +107,13 @@ def test_the_blocks_of_a_gpu_cover_exactly_what_is_visible(data, length, causal)
         assert whole[row, column] or partial[row, column] or not tile.any()
 
 
+def test_no_block_is_visited_that_shows_nothing():
+    """A thousand short groups: each row of blocks has one or two blocks to visit, not its whole past."""
+    mask = Groups(1, 100_000, torch.arange(0, 100_001, 100)).block_mask(CPU, True)
+    assert mask.kv_num_blocks.max() <= 2
+    assert mask.full_kv_num_blocks.max() == 0
+
+
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
 @pytest.mark.parametrize("causal", [True, False])
 def test_flex_attention_takes_the_blocks(causal):
