@@ -65,7 +65,8 @@ def results_and_gradients(function: Callable[..., Any], operands: Iterable[Tenso
 
 
 def relative_rms(found: Tensor, expected: Tensor) -> float:
-    return float((found.double() - expected.double()).square().mean().sqrt() / expected.double().square().mean().sqrt())
+    found, expected = found.detach().double(), expected.detach().double()
+    return float((found - expected).square().mean().sqrt() / expected.square().mean().sqrt())
 
 
 def as_in_training(operands: list[Tensor]) -> list[Tensor]:

@@ -14,7 +14,8 @@ All but the walk S → S' runs over all chunks at once. The inverse is a forward
 Numerics. k⁻ of a whole chunk would overflow (e^320 for 64 steps of −5), so P and A are made tile by tile of 16 rows,
 with both factors relative to the G of the tile's first row: e^{G_i − R} ≤ 1 and e^{R − G_j} ≤ e^75. That row lies in
 the past of every row of the tile, so no later token can change an earlier result, not by a bit (an anchor in the middle
-of the tile would). The factors are balanced by 2^±54, exactly, so that gradients do not become subnormal in fp32.
+of the tile would). The factors are balanced by 2^±54, exactly, so that gradients do not become subnormal in fp32. G is
+summed in fp64 and only differences of it are rounded: in fp32 a slow decay after a fast one would lose its digits.
 
 The gradient of G needs no derivative of an exponential: each of the four rows contributes ± itself times its gradient.
 
@@ -69,7 +70,7 @@ class _Rows(NamedTuple):
     q: Tensor  # [M, H, C, K], like k and decayed
     k: Tensor
     v: Tensor  # [M, H, C, V]
-    G: Tensor  # [M, H, C, K]
+    G: Tensor  # [M, H, C, K], fp64
     beta: Tensor  # [M, H, C, 1]
     gamma: Tensor  # [M, H, C, K]: e^G
     to_end: Tensor  # [M, H, C, K]: e^{G_last − G}
@@ -168,32 +169,34 @@ class _KDAChunked(torch.autograd.Function):
 
 def _rows(q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, beta: Tensor, plan: ChunkPlan) -> _Rows:
     wide = compute_dtype(q)
-    G = plan.to_chunks(log_decay, wide).cumsum(2)
+    G = plan.to_chunks(log_decay, torch.float64).cumsum(2)
     return _Rows(
         q=plan.to_chunks(q, wide),
         k=plan.to_chunks(k, wide),
         v=plan.to_chunks(v, wide),
         G=G,
         beta=plan.to_chunks(beta[..., None], wide),
-        gamma=G.exp(),
-        to_end=(G[:, :, -1:] - G).exp(),
-        gamma_last=G[:, :, -1, :, None].exp(),
+        gamma=G.to(wide).exp(),
+        to_end=(G[:, :, -1:] - G).to(wide).exp(),
+        gamma_last=G[:, :, -1, :, None].to(wide).exp(),
     )
 
 
-def _tiles(G_MHCK: Tensor) -> Iterator[tuple[slice, slice, Tensor, Tensor]]:
+def _tiles(G_MHCK: Tensor, dtype: torch.dtype) -> Iterator[tuple[slice, slice, Tensor, Tensor]]:
     """For each tile: its rows, all rows up to its last, and the two factors of e^{G_i − G_j} for i, j in them."""
     for start in range(0, G_MHCK.shape[2], TILE):
         tile, past = slice(start, start + TILE), slice(0, start + TILE)
         anchor = G_MHCK[:, :, start : start + 1]
-        yield tile, past, (G_MHCK[:, :, tile] - anchor).exp() * _BALANCE, (anchor - G_MHCK[:, :, past]).exp() / _BALANCE
+        down = (G_MHCK[:, :, tile] - anchor).to(dtype).exp() * _BALANCE
+        up = (anchor - G_MHCK[:, :, past]).to(dtype).exp() / _BALANCE
+        yield tile, past, down, up
 
 
 def _within_tiles(rows: _Rows, scale: float) -> tuple[Tensor, Tensor]:
     """P and A, [M, H, C, C]."""
     M, H, C, _ = rows.k.shape
     P, A = rows.k.new_zeros(2, M, H, C, C)
-    for tile, past, down, up in _tiles(rows.G):
+    for tile, past, down, up in _tiles(rows.G, rows.k.dtype):
         later = torch.cat([down * rows.k[:, :, tile], scale * down * rows.q[:, :, tile]], 2)
         products = later @ (up * rows.k[:, :, past]).mT
         P[:, :, tile, past] = products[:, :, :TILE].tril(tile.start - 1)
@@ -205,7 +208,7 @@ def _back_within_tiles(rows: _Rows, scale: float, dP: Tensor, dA: Tensor) -> tup
     """The gradients, through P and A alone, of q, of k as k⁺ and of k as k⁻; each [M, H, C, K]."""
     dq, dk_start = torch.empty_like(rows.q), torch.empty_like(rows.k)
     dk_inverse = torch.zeros_like(rows.k)
-    for tile, past, down, up in _tiles(rows.G):
+    for tile, past, down, up in _tiles(rows.G, rows.k.dtype):
         dproducts = torch.cat([dP[:, :, tile, past], dA[:, :, tile, past]], 2)
         later = torch.cat([down * rows.k[:, :, tile], scale * down * rows.q[:, :, tile]], 2)
         dlater = dproducts @ (up * rows.k[:, :, past])

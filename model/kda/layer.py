@@ -19,7 +19,7 @@ from .cache import KDACache
 from .chunked import kda_chunked
 from .conv import ShortConvolution
 from .gate import bounded_log_decay, initial_dt_bias
-from .inputs import compute_dtype
+from .inputs import compute_dtype, sequence_bounds
 from .step import kda_step
 
 _L2_EPS = 1e-6
@@ -71,7 +71,7 @@ class KimiDeltaAttention(nn.Module):
         if cu_seqlens is not None:
             cu_seqlens = cu_seqlens.cpu()  # one wait for a GPU instead of four
         if cache is not None:
-            self._check_cache(cache, len(x_BTD) if cu_seqlens is None else len(cu_seqlens) - 1)
+            self._check_cache(cache, len(sequence_bounds(*x_BTD.shape[:2], cu_seqlens)) - 1)
         q_BTHK, k_BTHK, v_BTHK = self._queries_keys_values(x_BTD, cu_seqlens, cache)
         z_BTHK = self._heads(self.decay_up(self.decay_down(x_BTD)))
         log_decay_BTHK = bounded_log_decay(z_BTHK, self.A_log, self.dt_bias, self.config.gate_lower_bound)
@@ -88,7 +88,7 @@ class KimiDeltaAttention(nn.Module):
             if cache is not None:
                 cache.state_NHKV = final_NHKV
         gate_BTP = torch.sigmoid(self.gate_proj(x_BTD).to(wide))
-        return self.o_proj((gate_BTP * self.o_norm(o_BTHK).flatten(-2)).to(x_BTD.dtype))
+        return self.o_proj((gate_BTP * self.o_norm(o_BTHK.to(wide)).flatten(-2)).to(x_BTD.dtype))
 
     def _queries_keys_values(
         self, x_BTD: Tensor, cu_seqlens: Tensor | None, cache: KDACache | None

@@ -30,11 +30,11 @@ def kda_recurrent(
     scale = K**-0.5 if scale is None else scale
     wide = compute_dtype(q_BTHK)
     q, k, v, log_decay, beta = (
-        x.flatten(0, 1).to(wide) for x in (q_BTHK, k_BTHK, v_BTHV, log_decay_BTHK, beta_BTH)
-    )  # [B·T, H, …]
+        x.flatten(0, 1).to(wide).unbind() for x in (q_BTHK, k_BTHK, v_BTHV, log_decay_BTHK, beta_BTH)
+    )  # B·T tensors [H, …] each
     outputs, states = [], []
     for n, (start, end) in enumerate(pairwise(bounds)):
-        S_HKV = q.new_zeros(H, K, V) if initial_state_NHKV is None else initial_state_NHKV[n].to(wide)
+        S_HKV = q[0].new_zeros(H, K, V) if initial_state_NHKV is None else initial_state_NHKV[n].to(wide)
         for t in range(start, end):
             S_HKV = log_decay[t].exp()[..., None] * S_HKV
             recalled_HV = torch.einsum("hkv,hk->hv", S_HKV, k[t])
