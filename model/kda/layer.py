@@ -70,36 +70,29 @@ class KimiDeltaAttention(nn.Module):
         """
         if cu_seqlens is not None:
             cu_seqlens = cu_seqlens.cpu()  # one wait for a GPU instead of four
+        B, T, _ = x_BTD.shape
         if cache is not None:
-            self._check_cache(cache, len(sequence_bounds(*x_BTD.shape[:2], cu_seqlens)) - 1)
-        q_BTHK, k_BTHK, v_BTHK = self._queries_keys_values(x_BTD, cu_seqlens, cache)
+            self._check_cache(cache, len(sequence_bounds(B, T, cu_seqlens)) - 1)
+        q_BTP, q_tail = self.q_conv(self.q_proj(x_BTD), cu_seqlens, cache.tails[0] if cache else None)
+        k_BTP, k_tail = self.k_conv(self.k_proj(x_BTD), cu_seqlens, cache.tails[1] if cache else None)
+        v_BTP, v_tail = self.v_conv(self.v_proj(x_BTD), cu_seqlens, cache.tails[2] if cache else None)
+        q_BTHK, k_BTHK, v_BTHK = _unit_length(self._heads(q_BTP)), _unit_length(self._heads(k_BTP)), self._heads(v_BTP)
         z_BTHK = self._heads(self.decay_up(self.decay_down(x_BTD)))
         log_decay_BTHK = bounded_log_decay(z_BTHK, self.A_log, self.dt_bias, self.config.gate_lower_bound)
         wide = compute_dtype(x_BTD)
         beta_BTH = torch.sigmoid(F.linear(x_BTD.to(wide), self.beta_proj.weight.to(wide)))
         operands = (q_BTHK, k_BTHK, v_BTHK, log_decay_BTHK, beta_BTH)
-        if cache is not None and cu_seqlens is None and x_BTD.shape[1] == 1:
+        if cache is not None and cu_seqlens is None and T == 1:
             q, k, v, log_decay, beta = (x.squeeze(1) for x in operands)
-            o_BHK, cache.state_NHKV = kda_step(q, k, v, log_decay, beta, cache.state_NHKV)
+            o_BHK, state_NHKV = kda_step(q, k, v, log_decay, beta, cache.state_NHKV)
             o_BTHK = o_BHK.unsqueeze(1)
         else:
-            initial_NHKV = None if cache is None else cache.state_NHKV
-            o_BTHK, final_NHKV = kda_chunked(*operands, initial_state_NHKV=initial_NHKV, cu_seqlens=cu_seqlens)
-            if cache is not None:
-                cache.state_NHKV = final_NHKV
+            initial_NHKV = cache.state_NHKV if cache else None
+            o_BTHK, state_NHKV = kda_chunked(*operands, initial_state_NHKV=initial_NHKV, cu_seqlens=cu_seqlens)
+        if cache is not None:
+            cache.state_NHKV, cache.tails = state_NHKV, (q_tail, k_tail, v_tail)
         gate_BTP = torch.sigmoid(self.gate_proj(x_BTD).to(wide))
         return self.o_proj((gate_BTP * self.o_norm(o_BTHK.to(wide)).flatten(-2)).to(x_BTD.dtype))
-
-    def _queries_keys_values(
-        self, x_BTD: Tensor, cu_seqlens: Tensor | None, cache: KDACache | None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        q_tail, k_tail, v_tail = (None, None, None) if cache is None else cache.tails
-        q_BTP, q_tail = self.q_conv(self.q_proj(x_BTD), cu_seqlens, q_tail)
-        k_BTP, k_tail = self.k_conv(self.k_proj(x_BTD), cu_seqlens, k_tail)
-        v_BTP, v_tail = self.v_conv(self.v_proj(x_BTD), cu_seqlens, v_tail)
-        if cache is not None:
-            cache.tails = (q_tail, k_tail, v_tail)
-        return _unit_length(self._heads(q_BTP)), _unit_length(self._heads(k_BTP)), self._heads(v_BTP)
 
     def _heads(self, x_BTP: Tensor) -> Tensor:
         return x_BTP.unflatten(-1, (self.config.heads, self.config.head_dim))

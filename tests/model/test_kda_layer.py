@@ -144,3 +144,14 @@ def test_a_cache_of_another_model_or_batch_is_refused():
         attention(x, cache=KDACache.empty(shorter, 2))
     with pytest.raises(ValueError, match="must end at the number of tokens, 3, not at 2"):
         attention(x[:1], torch.tensor([0, 2]))
+
+
+@torch.no_grad()
+def test_a_refused_input_leaves_the_cache_as_it_was():
+    attention, x = layer(), inputs(2, 8)
+    cache = KDACache.empty(SMOKE.kda, 2)
+    attention(x, cache=cache)
+    before = cache.clone()
+    with pytest.raises(ValueError, match="holds a value that is not finite"):
+        attention(x * float("nan"), cache=cache)
+    assert all(torch.equal(a, b) for a, b in zip(cache.tensors(), before.tensors(), strict=True))
