@@ -17,14 +17,14 @@ from torch.utils.checkpoint import checkpoint
 EXPERTS, TOP_K, TOKENS = 64, 4, 8192
 
 
-def skewed_scores(tokens: int = TOKENS, seed: int = 1) -> Tensor:
+def skewed_scores(tokens: int = TOKENS, seed: int = 0) -> Tensor:
     """Every token likes the same experts: logits of spread 1 around preferences of spread 1.
 
-    Preferences decide how uneven that is: over ten seeds the busiest expert has 6 to 10 times more than its share, and
-    0.25 to 0.31 more after a step, the exact quantile and the histogram alike.
+    The more uneven, the more is left after one step, with the exact quantile as with the histogram: with preferences
+    of spread 1.5 the excess falls from 12 to 0.4, here from 8.7 to 0.28.
     """
     rng = torch.Generator().manual_seed(seed)
-    liked = torch.randn(EXPERTS, generator=rng)
+    liked = torch.special.ndtri((torch.arange(EXPERTS) + 0.5) / EXPERTS)
     return torch.sigmoid(torch.randn(tokens, EXPERTS, generator=rng) + liked)
 
 
