@@ -60,7 +60,7 @@ def results_and_gradients(function: Callable[..., Any], operands: Iterable[Tenso
     o, state = function(q, k, v, log_decay, beta, initial_state_NHKV=initial, **options)
     rng = torch.Generator().manual_seed(1)
     # Of 8 bits, so that they are the same in every dtype.
-    do, dstate = (torch.randn(x.shape, generator=rng).bfloat16().to(x.dtype) for x in (o, state))
+    do, dstate = (torch.randn(x.shape, generator=rng).bfloat16().to(x) for x in (o, state))
     return [x.detach() for x in (o, state, *torch.autograd.grad([o, state], leaves, [do, dstate]))]
 
 
