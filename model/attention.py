@@ -1,14 +1,13 @@
 """Softmax attention that stops at the bounds of groups: a packed token sees its own group and nothing else.
 
 A mask of T × T is never made. On a CPU, where FlexAttention has no backward, every group goes through PyTorch's scaled
-dot product attention (SDPA) alone; on a GPU one FlexAttention takes all groups and skips the blocks of 128 × 128 that
-no group reaches. Which of the blocks to visit follows from the bounds in closed form.
+dot product attention (SDPA) alone; on a GPU, for bf16 and fp16, one FlexAttention takes all groups and skips the blocks
+of 128 × 128 that no group reaches. Which of the blocks to visit follows from the bounds in closed form. (fp32 and fp64
+operands, which are for comparisons, take SDPA there too.)
 
 Rounding: in bf16 both kernels accumulate in fp32 and then round their output to bf16. That rounding is biased and can
 derail training (arXiv:2510.04212; K3 report, §2.1.2); `fp32_output=True` hands the kernel fp32 operands, in which bf16
 values are exact, so that the output is fp32 and neither it nor the probabilities pass through bf16.
-
-fp64 has no FlexAttention; it goes through SDPA, group by group, on every device.
 
 Letters: B batch, T tokens, H heads, K channels of queries and keys, V channels of values, R blocks of tokens.
 """
@@ -29,6 +28,15 @@ from .kda.inputs import sequence_bounds
 
 _BLOCK = 128
 """Tokens of a side of the blocks that FlexAttention visits or skips."""
+
+_UPCAST = {
+    "FLOAT32_PRECISION": "'tf32'",  # exact in what was bf16
+    "fwd_BLOCK_M": 128, "fwd_BLOCK_N": 32, "fwd_num_stages": 2, "fwd_num_warps": 8,
+    "bwd_BLOCK_M1": 32, "bwd_BLOCK_N1": 32, "bwd_BLOCK_M2": 32, "bwd_BLOCK_N2": 32,
+    "bwd_num_stages": 2, "bwd_num_warps": 4,
+}  # fmt: skip
+"""For fp32 operands made of bf16. With 192 channels the sizes that FlexAttention would choose do not fit the shared
+memory of an H200; these are the fastest of those tried there."""
 
 
 class Groups:
@@ -77,9 +85,10 @@ def attention(
     _check_shapes(q_BTHK, k_BTHK, v_BTHV)
     B, T = q_BTHK.shape[:2]
     groups = Groups.of(groups, B, T)
-    upcast = fp32_output and q_BTHK.dtype in (torch.bfloat16, torch.float16)
+    half = q_BTHK.dtype in (torch.bfloat16, torch.float16)
+    upcast = fp32_output and half
     q, k, v = (x.float() if upcast else x for x in (q_BTHK, k_BTHK, v_BTHV))
-    if groups.packed and q.is_cuda and q.dtype != torch.float64:
+    if groups.packed and q.is_cuda and half:
         return _flex(q, k, v, groups.block_mask(q.device, causal), scale, upcast)
     if not groups.packed:
         return _sdpa(q, k, v, causal, scale)
@@ -111,12 +120,10 @@ def _sdpa(q_BTHK: Tensor, k_BTHK: Tensor, v_BTHV: Tensor, causal: bool, scale: f
     return o.transpose(1, 2)[..., :V]
 
 
-def _flex(q: Tensor, k: Tensor, v: Tensor, mask: BlockMask, scale: float | None, from_bf16: bool) -> Tensor:
-    # Products of operands that were bf16 are exact in TF32; fp32 that was fp32 is multiplied as such.
-    options = {"FLOAT32_PRECISION": "'tf32'" if from_bf16 else "'ieee'"}
+def _flex(q: Tensor, k: Tensor, v: Tensor, mask: BlockMask, scale: float | None, upcast: bool) -> Tensor:
     heads_first = (x.transpose(1, 2) for x in (q, k, v))
-    o = _compiled_flex()(*heads_first, block_mask=mask, scale=scale, kernel_options=options)
-    return o.transpose(1, 2)
+    options = _UPCAST if upcast else None
+    return _compiled_flex()(*heads_first, block_mask=mask, scale=scale, kernel_options=options).transpose(1, 2)
 
 
 @functools.cache

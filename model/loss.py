@@ -87,7 +87,7 @@ class _ChunkedLoss(torch.autograd.Function):
             dlogits_TV.scatter_add_(1, targets_T1, -weights_T1)
             dlogits_TV = dlogits_TV.to(chunk_TD.dtype)
             dhidden_TD[part] = _product(dlogits_TV, words_VD)
-            dhead_VD[:words] += _product(dlogits_TV.T, chunk_TD)
+            _add_product(dhead_VD[:words], dlogits_TV.T, chunk_TD)
         ctx.gradients = dhidden_TD, None if dhead_VD is None else dhead_VD.to(head_VD.dtype)
         ctx.mark_non_differentiable(cross_entropy, z_loss)
         return cross_entropy + z_loss, cross_entropy, z_loss
@@ -105,9 +105,17 @@ def _operand(x: Tensor) -> Tensor:
 
 def _product(x: Tensor, y: Tensor) -> Tensor:
     """x y with fp32 sums that are not rounded (fp64 for fp64)."""
-    if x.is_cuda and x.dtype in (torch.bfloat16, torch.float16):
+    if x.dtype in (torch.bfloat16, torch.float16):
         return torch.mm(x, y, out_dtype=torch.float32)
     return x @ y
+
+
+def _add_product(total: Tensor, x: Tensor, y: Tensor) -> None:
+    """total += x y, in one pass over `total`."""
+    if x.dtype in (torch.bfloat16, torch.float16):
+        torch.addmm(total, x, y, out_dtype=torch.float32, out=total)
+    else:
+        total.addmm_(x, y)
 
 
 def _checked(hidden_TD: Tensor, head_VD: Tensor, targets_T: Tensor, weights_T: Tensor | None) -> Tensor:

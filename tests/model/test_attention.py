@@ -129,8 +129,12 @@ def test_flex_attention_takes_the_blocks(causal):
 @pytest.mark.parametrize("causal", [True, False])
 def test_the_gpu_agrees_with_the_cpu(causal):
     cut = torch.tensor([0, 100, 130, 700])
-    for dtype, limit in ((torch.float32, 1e-5), (torch.bfloat16, 2e-3)):
-        leaves = [x.cuda().requires_grad_() for x in operands(1, 700, qk=48, v=32, dtype=dtype)]
+    for dtype, qk, v, limit in (
+        (torch.float32, 48, 32, 1e-5),
+        (torch.bfloat16, 48, 32, 2e-3),
+        (torch.bfloat16, 192, 128, 2e-3),
+    ):
+        leaves = [x.cuda().requires_grad_() for x in operands(1, 700, qk=qk, v=v, dtype=dtype)]
         wide = [x.detach().double().cpu().requires_grad_() for x in leaves]
         ours = attention(*leaves, cut, causal=causal, fp32_output=True)
         theirs = attention(*wide, cut, causal=causal)
