@@ -16,9 +16,10 @@ from torch.nn import functional as F
 
 from ..kda.chunked import kda_chunked
 from ..kda.recurrent import kda_recurrent
+from ..quantile_balancing import QuantileBalancer, balance, exact_bias, load_excess
 
 NAME = "oracles"
-SUMMARY = "fast paths against their definitions: chunked KDA and its gradients"
+SUMMARY = "fast paths against their definitions: chunked KDA and its gradients, quantile balancing"
 
 GATES = ("saturated", "near_zero", "mixed", "initial")
 LENGTHS = (1, 15, 16, 17, 63, 64, 65, 130, 500)
@@ -107,4 +108,21 @@ def _kda_bf16(quick: bool) -> dict[str, float]:
     return {f"kda_bf16_rms_{name}": error for name, error in worst.items()}
 
 
-CHECKS: tuple[Callable[[bool], dict[str, float]], ...] = (_kda_fp64, _kda_bf16)
+def _quantile_balancing(quick: bool) -> dict[str, float]:
+    """How uneven 8,192 tokens that like the same of 64 experts are before and after one step, and the bias it finds."""
+    experts, top_k = 64, 4
+    liked = torch.special.ndtri((torch.arange(experts) + 0.5) / experts)
+    scores = torch.sigmoid(torch.randn(8192, experts, generator=torch.Generator().manual_seed(0)) + liked)
+    balancer = QuantileBalancer(experts, top_k)
+    best = scores.topk(top_k + 1)
+    balancer.observe(scores, best.values[:, top_k], best.indices[:, :top_k])
+    before = float(balance([balancer]))
+    chosen = (scores + balancer.bias).topk(top_k).indices
+    after = float(load_excess(chosen.flatten().bincount(minlength=experts)))
+    error = float((balancer.bias - exact_bias(scores, best.values[:, top_k], top_k)).abs().max())
+    if after >= 0.3 or error > 2e-3:
+        raise AssertionError(f"after a step the load excess is {after:.3g}, and the bias {error:.3g} off the exact one")
+    return {"qb_load_excess_before": before, "qb_load_excess": after, "qb_bias_max_error": error}
+
+
+CHECKS: tuple[Callable[[bool], dict[str, float]], ...] = (_kda_fp64, _kda_bf16, _quantile_balancing)
