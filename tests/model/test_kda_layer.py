@@ -13,6 +13,7 @@ from k3data.model.kda.cache import KDACache
 from k3data.model.kda.layer import KimiDeltaAttention
 from k3data.model.kda.recurrent import kda_recurrent
 from k3data.model.kda.step import kda_step
+from torch.utils.checkpoint import checkpoint
 
 SMOKE = preset("smoke")
 
@@ -155,3 +156,40 @@ def test_a_refused_input_leaves_the_cache_as_it_was():
     with pytest.raises(ValueError, match="holds a value that is not finite"):
         attention(x * float("nan"), cache=cache)
     assert all(torch.equal(a, b) for a, b in zip(cache.tensors(), before.tensors(), strict=True))
+
+
+@pytest.mark.parametrize("lower_bound", [-1e-3, -5.0, -5.9])
+@pytest.mark.parametrize("A_log", [-8.0, 8.0])
+def test_extreme_gates_and_inputs_stay_finite_with_their_gradients(lower_bound, A_log):
+    attention = layer(dataclasses.replace(SMOKE, kda=dataclasses.replace(SMOKE.kda, gate_lower_bound=lower_bound)))
+    torch.nn.init.constant_(attention.A_log, A_log)
+    x = (1e4 * inputs(1, 130)).requires_grad_()
+    y = attention(x)
+    y.square().mean().backward()
+    for tensor in (y, x.grad, *(parameter.grad for parameter in attention.parameters())):
+        assert torch.isfinite(tensor).all()
+
+
+def test_padding_of_zeros_gives_zeros_and_finite_gradients():
+    attention, x = layer(), torch.zeros(1, 20, SMOKE.d_model, requires_grad=True)
+    y = attention(x)
+    y.sum().backward()
+    assert not y.any() and torch.isfinite(x.grad).all()
+
+
+def test_a_layer_trains_after_it_was_used_for_inference():
+    """Both cut the same batch, and the cut is remembered."""
+    attention, x = layer(), inputs(3, 77)
+    with torch.inference_mode():
+        expected = attention(x)
+    y = attention(x)
+    y.square().sum().backward()
+    assert torch.equal(y, expected) and attention.dt_bias.grad.any()
+
+
+def test_recomputing_in_the_backward_pass_gives_the_same_gradients():
+    attention, x = layer(), inputs(2, 77).requires_grad_()
+    leaves = [x, *attention.parameters()]
+    once = torch.autograd.grad(attention(x).square().sum(), leaves)
+    again = torch.autograd.grad(checkpoint(attention, x, use_reentrant=False).square().sum(), leaves)
+    assert all(torch.equal(a, b) for a, b in zip(once, again, strict=True))
