@@ -6,11 +6,18 @@ from dataclasses import replace
 
 import pytest
 import torch
+from k3data.model.attn_res import AttentionResidual
 from k3data.model.bench import model_size
 from k3data.model.config import preset
 from k3data.model.counts import cache_bytes_per_sequence, cache_bytes_per_token, count_parameters, forward_flops
+from k3data.model.feed_forward import FeedForward
 from k3data.model.kda.cache import KDACache
 from k3data.model.kda.layer import KimiDeltaAttention
+from k3data.model.mla import GatedMLA
+from k3data.model.moe import LatentMoE
+from k3data.model.norm import RMSNorm
+from k3data.model.vision.projector import Projector
+from k3data.model.vision.vit import MoonViT
 from torch.utils.flop_counter import FlopCounterMode
 
 
@@ -46,13 +53,24 @@ def test_the_parts_add_up():
     assert counts.active == counts.total - counts.embedding - counts.idle
 
 
-@pytest.mark.parametrize("name", ["smoke", "nano", "k3"])
-def test_a_kda_layer_has_the_parameters_that_the_formula_gives(name):
-    config = preset(name)
+def built(make, *arguments, **options):
+    """Trained numbers of a module, made without memory."""
     with torch.device("meta"):
-        layer = KimiDeltaAttention(config)
-    built = sum(parameter.numel() for parameter in layer.parameters())
-    assert built * len(config.kda_layers) == count_parameters(config).kda
+        return sum(parameter.numel() for parameter in make(*arguments, **options).parameters())
+
+
+@pytest.mark.parametrize("name", ["smoke", "nano", "k3"])
+def test_modules_have_the_parameters_that_the_formula_gives(name):
+    config = preset(name)
+    counts = count_parameters(config)
+    assert built(KimiDeltaAttention, config) * len(config.kda_layers) == counts.kda
+    assert built(GatedMLA, config) * len(config.mla_layers) == counts.mla
+    assert built(LatentMoE, config) * (config.layers - 1) == counts.moe
+    assert built(FeedForward, config.d_model, config.dense_inner) == counts.dense
+    assert built(AttentionResidual, config.d_model) * (2 * config.layers + 1) == counts.attn_res
+    assert built(RMSNorm, config.d_model) * (2 * config.layers + 1) == counts.norms
+    assert built(MoonViT, config.vision) == counts.vision
+    assert built(Projector, config.vision.merged, config.d_model) == counts.projector
 
 
 def test_mtp_and_vision_come_on_top():
