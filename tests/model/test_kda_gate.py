@@ -10,6 +10,7 @@ from k3data.model.kda.gate import bounded_log_decay, initial_dt_bias
 
 
 def operands(heads=3, channels=8):
+    torch.manual_seed(0)
     z = torch.randn(2, 5, heads, channels, dtype=torch.float64)
     return z, 0.5 * torch.randn(heads, dtype=torch.float64), torch.randn(heads * channels, dtype=torch.float64)
 
@@ -46,11 +47,13 @@ def test_saturation_stays_inside_the_bounds_with_finite_gradients(dtype):
 
 
 def test_a_new_layer_forgets_a_little_everywhere():
+    torch.manual_seed(0)
     bias = initial_dt_bias(100_000)
     alpha = bounded_log_decay(torch.zeros(1, 1, 1, 100_000), torch.zeros(1), bias).exp()
     assert 0.6213 < alpha.min() < 0.625
     assert 0.9949 < alpha.max() < 0.9951
-    assert alpha.median() == pytest.approx(0.953, abs=2e-3)
+    # Half of all steps are below 1e-2, the middle of the logarithms.
+    assert alpha.median().item() == pytest.approx(math.exp(-5 * -math.expm1(-1e-2)), abs=2e-3)
     dt = torch.nn.functional.softplus(bias)
     assert dt.log().mean() == pytest.approx(math.log(1e-2), abs=0.02)
     torch.testing.assert_close(alpha.flatten(), torch.exp(-5 * -torch.expm1(-dt)))
