@@ -98,6 +98,17 @@ def test_fp32_keeps_its_digits_even_when_gradients_are_tiny(gate):
         assert relative_rms(a, b) < (1e-4 if name == "dlog_decay" else 5e-6), name
 
 
+def test_a_slow_decay_keeps_its_digits_after_fast_ones():
+    """Sums of decays reach −160 here; in fp32 their differences would be 1e-5 off, and so would what they decay."""
+    operands = [x.float() for x in kda_operands(64, 2, 32, "near_zero")]
+    operands[3][:, :32] = -5.0
+    operands[3][:, 32:] = -0.01
+    o, state = kda_chunked(*operands[:5], initial_state_NHKV=operands[5])
+    expected = kda_recurrent(*(x.double() for x in operands[:5]), initial_state_NHKV=operands[5].double())
+    assert relative_rms(o, expected[0]) < 5e-7
+    assert relative_rms(state, expected[1]) < 5e-7
+
+
 def test_the_lowest_gate_that_is_allowed_does_not_overflow():
     operands = [x.float() for x in kda_operands(130, 1, 32, "saturated")]
     operands[3] = torch.full_like(operands[3], -5.9)

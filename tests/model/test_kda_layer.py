@@ -21,7 +21,7 @@ SMOKE = preset("smoke")
 def layer(config=SMOKE):
     """With matrices so large that every part matters: gates open and close, queries and keys differ."""
     torch.manual_seed(0)
-    return KimiDeltaAttention(dataclasses.replace(config, init_std=0.3))
+    return KimiDeltaAttention(dataclasses.replace(config, init_std=0.2))
 
 
 def inputs(*shape):
