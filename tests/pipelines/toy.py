@@ -165,8 +165,13 @@ def run(recipe: Recipe, out: Path | str, workers: int = 1, **options: Any) -> li
 
 
 def command(*arguments: str, cwd: Path, **options: Any) -> subprocess.Popen[str]:
-    """The `k3data` command as a process."""
-    program = [sys.executable, "-c", "from k3data.pipelines.cli import main; main()", *arguments]
+    """The `k3data` command as a process, open to Ctrl-C also where the tests run in the background of a shell, which
+    has its children ignore it."""
+    start = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from k3data.pipelines.cli import main; main()"
+    )
+    program = [sys.executable, "-c", start, *arguments]
     return subprocess.Popen(program, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
