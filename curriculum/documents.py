@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 from datatrove.data import Document
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
+from ..pipelines.prepared import tokenizer_at
 from ..pipelines.record import OBJECT
 from ..pipelines.stage import Context, Filtered, InvalidInput, Stage
 from ..pipelines.tokens import spread, token_record
@@ -27,7 +28,6 @@ from ..tokenizer import Tokenizer
 from ..tokenizer.chat import render
 from ..tokenizer.messages import Assistant, ChatError, Conversation, Image, Message, System, User
 from . import task_text
-from .places import tokenizer_at
 from .writing import DocumentWriter
 
 

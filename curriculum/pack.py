@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from datatrove.data import Document
 from pydantic import BeforeValidator, Field, PrivateAttr, WithJsonSchema
 
-from ..pipelines.errors import UserError
+from ..pipelines.prepared import check_prepared, tokenizer_at
 from ..pipelines.reader import Dataset
 from ..pipelines.record import new_record, strictest
 from ..pipelines.sources.dataset import DatasetSource
@@ -31,7 +31,6 @@ from ..tokenizer import Tokenizer
 from . import report
 from .assemble import Piece, assemble
 from .cutting import cut_positions, picture_spans
-from .places import tokenizer_at
 from .planning import PLACED, StagePlan, plan_stage
 from .stages import StageDefinition, presets, stage_definition
 from .supply import Ints, Supply, salt_of, supply_of
@@ -129,7 +128,8 @@ class Pack(Source):
             tokenizer = tokenizer_at(context, self.tokenizer)[0]
             self._datasets = [one.open_dataset(context) for one in self.documents]
             for dataset in self._datasets:
-                _same_preparation(dataset, tokenizer, self.tokenizer, self.stage)
+                bound, who = self.stage.max_image_tokens, f"stage {self.stage.name}"
+                check_prepared(dataset, tokenizer, self.tokenizer, bound, who)
         return self._datasets
 
     def _planned(self, context: Context) -> StagePlan:
@@ -222,21 +222,3 @@ def _cut(supply: Supply, datasets: list[Dataset], tokenizer: Tokenizer, doc: int
     pictures = picture_spans(sample, tokenizer.special["media_begin"])
     return cut_positions(len(sample.tokens), window, breaks, pictures, f"document {record.id}")
 
-
-def _same_preparation(dataset: Dataset, tokenizer: Tokenizer, place: str, stage: StageDefinition) -> None:
-    """Raise `UserError` unless a data set was made with this tokenizer and this bound on pictures."""
-    name = dataset.info.get("name") or dataset.store.url
-    stated = dataset.info.get("environment", {})
-    if "tokenizer" not in stated:
-        raise UserError(f"{name} does not say which tokenizer made it; curriculum.tokenise and synth.scatter do")
-    if stated["tokenizer"] != tokenizer.digest:
-        raise UserError(
-            f"{name} was made with another tokenizer ({stated['tokenizer'][:12]}) than {place} "
-            f"({tokenizer.digest[:12]})"
-        )
-    bound = stated.get("image tokens", str(stage.max_image_tokens))
-    if bound != str(stage.max_image_tokens):
-        raise UserError(
-            f"{name} has pictures of up to {bound} tokens, stage {stage.name} says max_image_tokens: "
-            f"{stage.max_image_tokens}"
-        )

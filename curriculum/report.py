@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..pipelines.errors import UserError
+from ..pipelines.prepared import TOKENIZER_FILE
 from ..pipelines.reader import Dataset
 from ..pipelines.store import Store
 from ..pipelines.tokens import SPANS
@@ -26,7 +27,7 @@ from ..tokenizer.images import PATCH, SIDE_LIMIT
 from .mixing import Mask
 from .planning import DROPPED, FATES, LEFT, PLACED, StagePlan
 
-FILE, DOCUMENTS, TOKENIZER = "curriculum.json", "documents.parquet", "tokenizer.json"
+FILE, DOCUMENTS, TOKENIZER = "curriculum.json", "documents.parquet", TOKENIZER_FILE
 FORMAT = 1
 _BINS = 20
 _ALL = 2**31 - 1

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import UserError
 from .output import open_output
+from .prepared import TOKENIZER_FILE, load_tokenizer
 from .reader import Dataset
 from .tokens import SIGNATURE, TokenSample, read_token_sample
 
 if TYPE_CHECKING:
     from ..curriculum.proofs import ProofReport
     from ..tokenizer import Tokenizer
-
-TOKENIZER_FILE = "tokenizer.json"
 
 
 @dataclass
@@ -146,13 +145,6 @@ def _datasets(url: str, job: str | None) -> Iterator[Dataset]:
 
 
 def _tokenizer(dataset: Dataset, given: str | None) -> Tokenizer:
-    from ..tokenizer import Tokenizer, TokenizerError
-
-    try:
-        if given is not None:
-            return Tokenizer.load(given)
-        return Tokenizer(dataset.store.read(TOKENIZER_FILE), f"{dataset.store.url}/{TOKENIZER_FILE}")
-    except FileNotFoundError:
-        raise UserError(f"{dataset.store.url} has no {TOKENIZER_FILE}: give --tokenizer PATH") from None
-    except TokenizerError as error:
-        raise UserError(str(error)) from None
+    if given is None and not dataset.store.exists(TOKENIZER_FILE):
+        raise UserError(f"{dataset.store.url} has no {TOKENIZER_FILE}: give --tokenizer PATH")
+    return load_tokenizer(given or dataset.store.url)[0]

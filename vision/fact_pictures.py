@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from datatrove.data import Document
 from pydantic import Field
 
 from ..pipelines.record import licence, new_record
-from ..pipelines.stage import Context, Input, Item, Slice, Source
+from ..pipelines.stage import Context, Input, Item
 from .programs.facts import fact_templates, generate_facts
+from .source import Generated
 
-Kind = Literal["svg", "web", "cad"]
 
-
-class FactPictures(Source):
+class FactPictures(Generated):
     """`count` programs, spread evenly over the kinds. Item k of a kind is a function of seeds and k alone: raising
     `count` keeps every program that was there before.
 
@@ -27,22 +26,10 @@ class FactPictures(Source):
     """
 
     version: ClassVar[int] = 1
-    operational: ClassVar[frozenset[str]] = frozenset({"kinds", "count"})  # which programs there are, not what they are
     _unit_items: ClassVar[int] = 50
 
-    kinds: list[Kind] = Field(default=["svg", "web", "cad"], min_length=1)
     count: int = Field(default=300, ge=1)
     seed: int = 0
-
-    def plan(self, context: Context, unit_items: int | None) -> Iterator[Slice]:
-        """Yield slices of one kind each, in the order of `kinds`."""
-        step = unit_items or self._unit_items
-        share, rest = divmod(self.count, len(self.kinds))
-        for position, kind in enumerate(self.kinds):
-            total = share + (position < rest)
-            for start in range(0, total, step):
-                stop = min(start + step, total)
-                yield Slice({"kind": kind, "start": start, "stop": stop}, stop - start)
 
     def read(self, where: dict[str, Any], inputs: tuple[Input, ...], context: Context) -> Iterator[Item]:
         """Yield one item a program."""

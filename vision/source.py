@@ -16,16 +16,15 @@ from .programs import generate, templates
 Kind = Literal["svg", "web", "cad"]
 
 
-class Programs(Source):
-    """`count` programs, spread evenly over the kinds. Item k of a kind is a function of the recipe's seed and k alone:
-    raising `count` keeps every program that was there before."""
+class Generated(Source):
+    """What sources of generated programs have in common: `count` programs, spread evenly over the kinds, in slices of
+    one kind each. Raising `count` keeps every program that was there before."""
 
-    version: ClassVar[int] = 1
     operational: ClassVar[frozenset[str]] = frozenset({"kinds", "count"})  # which programs there are, not what they are
-    _unit_items: ClassVar[int] = 25
+    _unit_items: ClassVar[int]
 
     kinds: list[Kind] = Field(default=["svg", "web", "cad"], min_length=1)
-    count: int = Field(default=600, ge=1)
+    count: int = Field(ge=1)
 
     def plan(self, context: Context, unit_items: int | None) -> Iterator[Slice]:
         """Yield slices of one kind each, in the order of `kinds`."""
@@ -36,6 +35,16 @@ class Programs(Source):
             for start in range(0, total, step):
                 stop = min(start + step, total)
                 yield Slice({"kind": kind, "start": start, "stop": stop}, stop - start)
+
+
+class Programs(Generated):
+    """`count` programs, spread evenly over the kinds. Item k of a kind is a function of the recipe's seed and k alone:
+    raising `count` keeps every program that was there before."""
+
+    version: ClassVar[int] = 1
+    _unit_items: ClassVar[int] = 25
+
+    count: int = Field(default=600, ge=1)
 
     def read(self, where: dict[str, Any], inputs: tuple[Input, ...], context: Context) -> Iterator[Item]:
         """Yield one item a program."""

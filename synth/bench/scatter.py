@@ -18,6 +18,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,10 @@ def run(quick: bool) -> dict[str, Any]:
         kinds, pictures = ("svg", 60) if quick else ("svg, web, cad", 360)
         (folder / "scatter.yaml").write_text(_RECIPE.format(kinds=kinds, pictures=pictures, windows=windows))
         _k3data("run", str(folder / "scatter.yaml"), "--out", str(folder / "scatter"), "-q")
-        report = verify_proofs(str(folder / "scatter"), tokenizer=str(folder / "tokenizer"))
-        million = verify_proofs(str(folder / "scatter"), f"windows_{_MILLION}", str(folder / "tokenizer"))
+        reports = {
+            window: verify_proofs(str(folder / "scatter"), f"windows_{window}", str(folder / "tokenizer")).found
+            for window in sizes
+        }
         samples = [
             read_token_sample(members)
             for members in Dataset.open(str(folder / "scatter"), job="windows_65536").iter_raw()
@@ -102,18 +105,17 @@ def run(quick: bool) -> dict[str, Any]:
                 samples, tokenizer, lambda one: checker.problems(one, tokenizer), 40 if quick else 300
             )
         speed = _alone(folder, 2 if quick else 6)
-    found = report.found
-    lexical = {
-        f"lexical_solved_{name}": round(found.lexical[name] / count, 3)
-        for name, count in sorted(found.families.items())
-    }
+    wrong = sum((one.wrong for one in reports.values()), Counter[str]())
+    families = sum((one.families for one in reports.values()), Counter[str]())
+    solved = sum((one.lexical for one in reports.values()), Counter[str]())
+    lexical = {f"lexical_solved_{name}": round(solved[name] / count, 3) for name, count in sorted(families.items())}
     figures = {
-        "items": found.items,
-        "proofs_rechecked": found.checked,
-        "solvable_in_75pct_window": found.wrong["window"],
-        "solvable_without_context": found.wrong["no_context"],
-        "ablations_that_do_not_break": found.wrong["ablation"],
-        "image_borne_share": round(million.found.pictured / million.found.items, 3),
+        "items": sum(one.items for one in reports.values()),
+        "proofs_rechecked": sum(one.checked for one in reports.values()),
+        "solvable_in_75pct_window": wrong["window"],
+        "solvable_without_context": wrong["no_context"],
+        "ablations_that_do_not_break": wrong["ablation"],
+        "image_borne_share": round(reports[_MILLION].pictured / reports[_MILLION].items, 3),
         **lexical,
         **speed,
         "corrupted_proofs": sum(tried.values()),

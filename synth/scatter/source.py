@@ -14,13 +14,13 @@ from datatrove.data import Document
 from pydantic import Field, PrivateAttr, field_validator
 
 from ...pipelines.errors import UserError
+from ...pipelines.prepared import check_prepared, tokenizer_at
 from ...pipelines.reader import Dataset
 from ...pipelines.record import OBJECT, licence, new_record, strictest
 from ...pipelines.sources.dataset import DatasetSource
 from ...pipelines.stage import Context, Failed, Input, Item, Slice, Source, seeded_rng
 from ...pipelines.table import suggest
 from ...pipelines.tokens import TokenSample, token_record
-from ...tokenizer import Tokenizer, TokenizerError
 from .draw import Draw, OutOfPictures
 from .families import FAMILIES
 from .haystack import Filler, Haystack, Layer, Piece
@@ -107,7 +107,7 @@ class Scatter(Source):
         return values
 
     def reads(self, context: Context) -> dict[str, str]:
-        digest = load_tokenizer(context.beside(self.tokenizer)).digest
+        digest = tokenizer_at(context, self.tokenizer)[0].digest
         return {"tokenizer": digest, "image tokens": str(self.max_image_tokens)}
 
     def plan(self, context: Context, unit_items: int | None) -> Iterator[Slice]:
@@ -235,10 +235,10 @@ class _Parts:
     """What a scatter source works with, opened once a process."""
 
     def __init__(self, scatter: Scatter, context: Context):
-        tokenizer = load_tokenizer(context.beside(scatter.tokenizer))
+        tokenizer, _ = tokenizer_at(context, scatter.tokenizer)
         self.datasets = [one.open_dataset(context) for one in scatter.documents]
         for dataset in self.datasets:
-            _check_tokenizer(dataset, tokenizer, scatter.tokenizer)
+            check_prepared(dataset, tokenizer, scatter.tokenizer, scatter.max_image_tokens, "synth.scatter")
         self._pictured = [one.open_dataset(context) for one in scatter.pictures]
         piece = scatter.piece or max(512, scatter.window // 8)
         self.haystack = Haystack(self.datasets, scatter.split, context.seed, piece)
@@ -287,23 +287,6 @@ def _picture(dataset: Dataset, number: int) -> Picture:
         width=about["width"],
         height=about["height"],
     )
-
-
-def _check_tokenizer(dataset: Dataset, tokenizer: Tokenizer, place: str) -> None:
-    stated = dataset.info.get("environment", {}).get("tokenizer", "none that it names")
-    if stated != tokenizer.digest:
-        raise UserError(
-            f"{dataset.info['name']} was made with another tokenizer ({stated[:18]}) than {place} "
-            f"({tokenizer.digest[:12]})"
-        )
-
-
-def load_tokenizer(path: str) -> Tokenizer:
-    """The tokenizer in a file or folder. Raises `UserError`."""
-    try:
-        return Tokenizer.load(path)
-    except TokenizerError as error:
-        raise UserError(str(error)) from None
 
 
 def _choose(weights: dict[str, float], rng: random.Random) -> str:
