@@ -48,7 +48,8 @@ class Groups:
         Raises ValueError when `cu_seqlens` is not one row of integers that starts at 0, never falls, ends at `length`.
         """
         self.batch, self.length, self.packed = batch, length, cu_seqlens is not None
-        self.bounds = sequence_bounds(batch, length, cu_seqlens)
+        self.cu_seqlens = None if cu_seqlens is None else cu_seqlens.cpu()  # one wait for a GPU instead of many
+        self.bounds = sequence_bounds(batch, length, self.cu_seqlens)
         self._masks: dict[tuple[torch.device, bool], BlockMask] = {}
 
     @staticmethod
@@ -64,6 +65,12 @@ class Groups:
     @property
     def sequences(self) -> int:
         return len(self.bounds) - 1
+
+    def inner(self, device: torch.device) -> Tensor:
+        """[B, T] bool: false for the last token of every group."""
+        inner_N = torch.ones(self.batch * self.length, dtype=torch.bool)
+        inner_N[[end - 1 for start, end in pairwise(self.bounds) if end > start]] = False
+        return inner_N.view(self.batch, self.length).to(device)
 
     def block_mask(self, device: torch.device, causal: bool) -> BlockMask:
         key = (device, causal)

@@ -12,6 +12,8 @@ import json
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from typing import Any, get_args, get_type_hints
 
+from ..tokenizer.special import NAMES, SPECIAL_COUNT
+
 LOWEST_GATE = -5.9
 """The lowest log decay a step may have: fifteen such steps span a tile, and e^(15·5.9) is still a float32."""
 
@@ -54,9 +56,12 @@ class MLAConfig:
     qk_nope_dim: int
     qk_rope_dim: int
     v_dim: int
+    latent_norm_eps: float = 1e-5
+    """Of both latent norms; K3's released code leaves them at 1e-6, serving code takes 1e-5."""
 
     def __post_init__(self) -> None:
-        _positive(self, "heads", "q_lora_rank", "kv_lora_rank", "qk_nope_dim", "qk_rope_dim", "v_dim")
+        names = ("heads", "q_lora_rank", "kv_lora_rank", "qk_nope_dim", "qk_rope_dim", "v_dim", "latent_norm_eps")
+        _positive(self, *names)
 
     @property
     def qk_dim(self) -> int:
@@ -165,12 +170,19 @@ class ModelConfig:
             raise ConfigError(f"mla_layers is {list(self.mla_layers)}, not ascending without repetition")
         if ascending and not 0 <= ascending[0] <= ascending[-1] < self.layers:
             raise ConfigError(f"mla_layers is {list(ascending)}, but layers are 0 to {self.layers - 1}")
+        if self.vocab_size <= SPECIAL_COUNT:
+            raise ConfigError(f"vocab_size is {self.vocab_size}, but the special tokens alone are {SPECIAL_COUNT}")
         if self.mtp_layers not in (0, 1):
             raise ConfigError(f"mtp_layers is {self.mtp_layers}; a model predicts one more token (1) or does not (0)")
 
     @property
     def kda_layers(self) -> tuple[int, ...]:
         return tuple(layer for layer in range(self.layers) if layer not in self.mla_layers)
+
+    @property
+    def media_pad_id(self) -> int:
+        """The token whose places the features of pictures take; its place among the special tokens is K3's."""
+        return self.vocab_size - SPECIAL_COUNT + NAMES.index("media_pad")
 
     def is_mla(self, layer: int) -> bool:
         return layer in self.mla_layers

@@ -23,13 +23,15 @@ from .kda.inputs import compute_dtype
 
 
 class TokenLoss(NamedTuple):
-    """Sums over tokens in fp32 (fp64 for fp64), scalars; divide by `weight` for means."""
+    """Sums over tokens in fp32 (fp64 for fp64), scalars but for the last; divide by `weight` for means."""
 
     total: Tensor
     """Cross-entropy and z-loss; gradients flow through this one alone."""
     cross_entropy: Tensor
     z_loss: Tensor
     weight: Tensor
+    per_token_T: Tensor
+    """Cross-entropy of each token, not weighed; 0 where the weight is 0."""
 
 
 def chunked_cross_entropy(
@@ -56,29 +58,33 @@ def chunked_cross_entropy(
         raise ValueError(f"the target at {int(counted[at])} is {int(targets_T[at])}, but words are 0 to {words - 1}")
     differentiate = torch.is_grad_enabled() and (hidden_TD.requires_grad or head_VD.requires_grad)
     settings = (words, z_loss, chunk_size, differentiate)
-    total, cross_entropy, z = _ChunkedLoss.apply(  # type: ignore[no-untyped-call]
+    total, cross_entropy, z, counted_losses = _ChunkedLoss.apply(  # type: ignore[no-untyped-call]
         hidden_TD[counted], head_VD, targets_T, weights_T, settings
     )
-    return TokenLoss(total, cross_entropy, z, weights_T.sum())
+    per_token_T = counted_losses.new_zeros(len(hidden_TD)).index_copy_(0, counted, counted_losses)
+    return TokenLoss(total, cross_entropy, z, weights_T.sum(), per_token_T)
 
 
 class _ChunkedLoss(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, hidden_TD: Tensor, head_VD: Tensor, targets_T: Tensor, weights_T: Tensor, settings: tuple[Any, ...]
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         words, z, chunk_size, differentiate = settings
         wide = compute_dtype(hidden_TD)
         words_VD = _operand(head_VD[:words])
         dhidden_TD = torch.empty_like(hidden_TD) if differentiate else None
         dhead_VD = torch.zeros(head_VD.shape, dtype=wide, device=head_VD.device) if differentiate else None
         cross_entropy, z_loss = torch.zeros(2, dtype=wide, device=hidden_TD.device)
+        losses_T = torch.empty(len(hidden_TD), dtype=wide, device=hidden_TD.device)
         for start in range(0, len(hidden_TD), chunk_size):
             part = slice(start, start + chunk_size)
             chunk_TD, targets_T1, weights_T1 = _operand(hidden_TD[part]), targets_T[part, None], weights_T[part, None]
             logits_TV = _product(chunk_TD, words_VD.T)
             lse_T1 = logits_TV.logsumexp(1, keepdim=True)
-            cross_entropy += (weights_T1 * (lse_T1 - logits_TV.gather(1, targets_T1))).sum()
+            losses_T1 = lse_T1 - logits_TV.gather(1, targets_T1)
+            losses_T[part] = losses_T1.squeeze(1)
+            cross_entropy += (weights_T1 * losses_T1).sum()
             z_loss += z * (weights_T1 * lse_T1.square()).sum()
             if dhidden_TD is None or dhead_VD is None:
                 continue
@@ -89,8 +95,8 @@ class _ChunkedLoss(torch.autograd.Function):
             dhidden_TD[part] = _product(dlogits_TV, words_VD)
             _add_product(dhead_VD[:words], dlogits_TV.T, chunk_TD)
         ctx.gradients = dhidden_TD, None if dhead_VD is None else dhead_VD.to(head_VD.dtype)
-        ctx.mark_non_differentiable(cross_entropy, z_loss)
-        return cross_entropy + z_loss, cross_entropy, z_loss
+        ctx.mark_non_differentiable(cross_entropy, z_loss, losses_T)
+        return cross_entropy + z_loss, cross_entropy, z_loss, losses_T
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:

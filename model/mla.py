@@ -32,19 +32,17 @@ _SCORES = 2**24
 
 
 class GatedMLA(nn.Module):
-    def __init__(self, config: ModelConfig, *, latent_norm_eps: float = 1e-5, fp32_output: bool = True) -> None:
-        """`latent_norm_eps`: of both latent norms; the released code leaves them at 1e-6, serving code takes 1e-5.
-        `fp32_output`: see `attention`; K3 trains with it.
-        """
+    def __init__(self, config: ModelConfig, *, fp32_output: bool = True) -> None:
+        """`fp32_output`: see `attention`; K3 trains with it."""
         super().__init__()
         mla = config.mla
         self.config, self.fp32_output = mla, fp32_output
         D = config.d_model
         self.q_down = nn.Linear(D, mla.q_lora_rank, bias=False)
-        self.q_norm = RMSNorm(mla.q_lora_rank, latent_norm_eps)
+        self.q_norm = RMSNorm(mla.q_lora_rank, mla.latent_norm_eps)
         self.q_up = nn.Linear(mla.q_lora_rank, mla.heads * mla.qk_dim, bias=False)
         self.kv_down = nn.Linear(D, mla.cache_dim, bias=False)
-        self.kv_norm = RMSNorm(mla.kv_lora_rank, latent_norm_eps)
+        self.kv_norm = RMSNorm(mla.kv_lora_rank, mla.latent_norm_eps)
         self.kv_up = nn.Linear(mla.kv_lora_rank, mla.heads * (mla.qk_nope_dim + mla.v_dim), bias=False)
         self.gate_proj = nn.Linear(D, mla.width, bias=False)
         self.o_proj = nn.Linear(mla.width, D, bias=False)

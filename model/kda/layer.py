@@ -80,7 +80,8 @@ class KimiDeltaAttention(nn.Module):
         z_BTHK = self._heads(self.decay_up(self.decay_down(x_BTD)))
         log_decay_BTHK = bounded_log_decay(z_BTHK, self.A_log, self.dt_bias, self.config.gate_lower_bound)
         wide = compute_dtype(x_BTD)
-        beta_BTH = torch.sigmoid(F.linear(x_BTD.to(wide), self.beta_proj.weight.to(wide)))
+        with torch.autocast(x_BTD.device.type, enabled=False):
+            beta_BTH = torch.sigmoid(F.linear(x_BTD.to(wide), self.beta_proj.weight.to(wide)))
         operands = (q_BTHK, k_BTHK, v_BTHK, log_decay_BTHK, beta_BTH)
         if cache is not None and cu_seqlens is None and T == 1:
             q, k, v, log_decay, beta = (x.squeeze(1) for x in operands)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from k3data.model import mla as mla_module
@@ -15,9 +17,9 @@ from torch import Tensor, nn
 SMOKE = preset("smoke")
 
 
-def layer(dtype=torch.float32, **options) -> GatedMLA:
+def layer(dtype=torch.float32, latent_norm_eps=1e-5, **options) -> GatedMLA:
     torch.manual_seed(1)
-    made = GatedMLA(SMOKE, **options)
+    made = GatedMLA(replace(SMOKE, mla=replace(SMOKE.mla, latent_norm_eps=latent_norm_eps)), **options)
     made.reset_parameters(0.2)
     with torch.no_grad():
         for norm in (made.q_norm, made.kv_norm):

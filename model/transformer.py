@@ -1,0 +1,217 @@
+"""Kimi K3, whole: embedding and pictures, layers of KDA or MLA and of experts under attention residuals, head and loss.
+
+    model = K3Model(preset("nano"))
+    loss = model.loss(tokens_BT, weights_BT, images=[preprocess_image(picture)])
+    logits_BTV = model.head(model(tokens_BT))
+
+A layer reads a mix over depth, attends, reads another mix and goes through its feed-forward (K3 report, §2.1; the
+schedule is `ResidualStream`'s). Features of pictures take the places of `media_pad` tokens; from there on they are
+tokens like all others, under the same causal attention.
+
+Letters: B batch, T tokens, D model width, V words, N = B·T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from .attention import Groups
+from .attn_res import AttentionResidual, ResidualStream, TwoPhaseStream, block_mixes
+from .cache import HybridCache
+from .config import ModelConfig
+from .feed_forward import FeedForward
+from .inputs import check_tokens, place_features
+from .kda.cache import KDACache
+from .kda.layer import KimiDeltaAttention
+from .loss import TokenLoss, chunked_cross_entropy
+from .mla import GatedMLA
+from .mla_cache import MLACache
+from .moe import LatentMoE
+from .mtp import NextNextToken, next_next_weights
+from .norm import RMSNorm
+from .quantile_balancing import QuantileBalancer
+from .vision.preprocess import Patches
+from .vision.projector import VisionEncoder
+
+
+class Losses(NamedTuple):
+    """Of the next token, and of the one after it where the model has an extra layer for that."""
+
+    next_token: TokenLoss
+    next_next_token: TokenLoss | None
+
+
+class Layer(nn.Module):
+    """Attention and feed-forward, each with its norm and its mix over depth."""
+
+    def __init__(self, config: ModelConfig, number: int) -> None:
+        super().__init__()
+        D, eps = config.d_model, config.norm_eps
+        betas = (config.situ_beta_gate, config.situ_beta_up)
+        self.opens_block = number % config.attn_res_block == 0
+        self.recompute = False
+        self.attention_mix = AttentionResidual(D, eps)
+        self.attention_norm = RMSNorm(D, eps)
+        self.attention: KimiDeltaAttention | GatedMLA
+        self.attention = GatedMLA(config) if config.is_mla(number) else KimiDeltaAttention(config)
+        self.ffn_mix = AttentionResidual(D, eps)
+        self.ffn_norm = RMSNorm(D, eps)
+        self.ffn: LatentMoE | FeedForward
+        self.ffn = LatentMoE(config) if config.is_moe(number) else FeedForward(D, config.dense_inner, *betas)
+
+    def forward(
+        self, stream: ResidualStream, groups: Groups, cache: KDACache | MLACache | None, real_BT: Tensor | None
+    ) -> None:
+        """Adds both sublayers to the stream; see `K3Model.forward` for the rest."""
+        x_BTD = stream.read(self.attention_mix)
+        if self.opens_block:
+            stream.close_block()
+        stream.add(self._run(self._attend, x_BTD, groups, cache))
+        x_BTD = stream.read(self.ffn_mix)
+        stream.add(self._run(self._feed, x_BTD, real_BT))
+
+    def _attend(self, x_BTD: Tensor, groups: Groups, cache: KDACache | MLACache | None) -> Tensor:
+        x_BTD = self.attention_norm(x_BTD)
+        if isinstance(self.attention, GatedMLA):
+            return self.attention(x_BTD, groups, cache)
+        return self.attention(x_BTD, groups.cu_seqlens, cache)
+
+    def _feed(self, x_BTD: Tensor, real_BT: Tensor | None) -> Tensor:
+        x_BTD = self.ffn_norm(x_BTD)
+        return self.ffn(x_BTD, real_BT) if isinstance(self.ffn, LatentMoE) else self.ffn(x_BTD)
+
+    def _run(self, sublayer, *inputs) -> Tensor:  # type: ignore[no-untyped-def]
+        if self.recompute and torch.is_grad_enabled():
+            return checkpoint(sublayer, *inputs, use_reentrant=False)  # type: ignore[no-any-return]
+        return sublayer(*inputs)  # type: ignore[no-any-return]
+
+
+class K3Model(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        """Freshly initialised: matrices normal with `config.init_std`, parts as they say themselves."""
+        super().__init__()
+        self.config = config
+        D, eps = config.d_model, config.norm_eps
+        self.embedding = nn.Embedding(config.vocab_size, D)
+        self.vision = VisionEncoder(config) if config.vision else None
+        self.layers = nn.ModuleList(Layer(config, number) for number in range(config.layers))
+        self.output_mix = AttentionResidual(D, eps)
+        self.norm = RMSNorm(D, eps)
+        self.head = nn.Linear(D, config.vocab_size, bias=False)
+        self.mtp = NextNextToken(config) if config.mtp_layers else None
+        for matrix in (self.embedding, self.head):
+            nn.init.normal_(matrix.weight, std=config.init_std)
+
+    def forward(
+        self, tokens_BT: Tensor, *, images: Sequence[Patches] = (), groups: Groups | Tensor | None = None,
+        cache: HybridCache | None = None, real_BT: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
+        """The normed states h_BTD that `head` makes logits of.
+
+        Args:
+            tokens_BT: int64.
+            images: the pictures and clips of all rows, in the order of their places.
+            groups: for packed input (B = 1), `cu_seqlens` or a `Groups` made of it: where each sequence begins, and T.
+            cache: the sequences (groups, or rows) go on from it, and it is brought up to date. No gradients then.
+            real_BT: bool, false for padding, which the balancing of experts must not count.
+
+        Raises:
+            ValueError: a token that is no word; more or fewer places than features of pictures; a cache of another
+                configuration or for another number of sequences; bounds that do not end at T.
+        """
+        return self.norm(self.states(self.embed(tokens_BT, images), groups, cache, real_BT))
+
+    def embed(self, tokens_BT: Tensor, images: Sequence[Patches] = ()) -> Tensor:
+        """x_BTD that the layers begin with. Raises ValueError for tokens and pictures as `forward` does."""
+        if torch.is_autocast_enabled(tokens_BT.device.type):
+            raise RuntimeError(
+                "K3Model does not run under autocast, which would halve what must stay fp32; "
+                "cast the model (model.bfloat16()), or train it under FSDP's mixed precision"
+            )
+        check_tokens(tokens_BT, images, self.config)
+        x_BTD = self.embedding(tokens_BT)
+        if self.vision is None:
+            return x_BTD
+        if images:
+            pixels_PCSS = torch.cat([one.pixels_PCSS for one in images]).to(x_BTD.device)
+            features = self.vision(pixels_PCSS, [one.grid for one in images])
+            return place_features(x_BTD, tokens_BT == self.config.media_pad_id, torch.cat(features))
+        if self.training and torch.is_grad_enabled():
+            # The tower takes part in every training step, or ranks without a picture would leave the others waiting.
+            return x_BTD + 0 * self.vision(*_blank(self.config, x_BTD.device))[0].sum().to(x_BTD.dtype)
+        return x_BTD
+
+    def states(
+        self, x_BTD: Tensor, groups: Groups | Tensor | None = None, cache: HybridCache | None = None,
+        real_BT: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
+        """The layers alone: the last mix over depth, before the final norm."""
+        groups = Groups.of(groups, *x_BTD.shape[:2])
+        if cache is None:
+            stream = ResidualStream(x_BTD)
+            caches: Sequence[KDACache | MLACache | None] = [None] * len(self.layers)
+        else:
+            cache.check(self.config, groups.sequences)
+            stream = TwoPhaseStream(x_BTD, self._schedule())
+            caches = cache.layers
+        for layer, layer_cache in zip(self.layers, caches, strict=True):
+            layer(stream, groups, layer_cache, real_BT)
+        return stream.read(self.output_mix)
+
+    def loss(
+        self, tokens_BT: Tensor, weights_BT: Tensor, *, images: Sequence[Patches] = (),
+        groups: Groups | Tensor | None = None, real_BT: Tensor | None = None, z_loss: float = 0.0,
+    ) -> Losses:  # fmt: skip
+        """Sums of cross-entropies: `weights_BT[b, t]` is the weight of predicting token t + 1 at t.
+
+        It must be 0 at the last position of every row and group. Raises ValueError when it is not for a row, and as
+        `forward` does.
+        """
+        if weights_BT.shape != tokens_BT.shape:
+            raise ValueError(f"the weights are {list(weights_BT.shape)}, but the tokens {list(tokens_BT.shape)}")
+        groups = Groups.of(groups, *tokens_BT.shape)
+        targets_BT = tokens_BT.roll(-1, dims=1)
+        weights_BT = weights_BT * groups.inner(weights_BT.device)
+        embedded_BTD = self.embed(tokens_BT, images)
+        h_BTD = self.states(embedded_BTD, groups, None, real_BT)
+        next_token = self._cross_entropy(self.norm(h_BTD), targets_BT, weights_BT, z_loss)
+        if self.mtp is None:
+            return Losses(next_token, None)
+        ahead_BTD = self.mtp(h_BTD, embedded_BTD, groups, real_BT)
+        weights_BT = next_next_weights(weights_BT, groups)
+        return Losses(next_token, self._cross_entropy(ahead_BTD, tokens_BT.roll(-2, dims=1), weights_BT, z_loss))
+
+    def balancers(self) -> list[QuantileBalancer]:
+        """Those of all mixtures of experts, in the order of the layers; for `quantile_balancing.balance`."""
+        return [module for module in self.modules() if isinstance(module, QuantileBalancer)]
+
+    def recompute(self, on: bool = True) -> None:
+        """Keep nothing of a sublayer's forward but its input, and run it again in the backward."""
+        for module in self.modules():
+            if isinstance(module, Layer):
+                module.recompute = on
+
+    def _cross_entropy(self, h_BTD: Tensor, targets_BT: Tensor, weights_BT: Tensor, z_loss: float) -> TokenLoss:
+        head_VD = self.head.weight.to(h_BTD.dtype)
+        return chunked_cross_entropy(
+            h_BTD.flatten(0, 1), head_VD, targets_BT.flatten(), weights_BT.flatten(), z_loss=z_loss
+        )
+
+    def _schedule(self) -> list[list[AttentionResidual]]:
+        layers: list[Layer] = list(self.layers)  # type: ignore[arg-type]
+        return block_mixes(
+            [layer.attention_mix for layer in layers], [layer.ffn_mix for layer in layers],
+            self.output_mix, self.config.attn_res_block,
+        )  # fmt: skip
+
+
+def _blank(config: ModelConfig, device: torch.device) -> tuple[Tensor, list[tuple[int, int, int]]]:
+    """The patches of the smallest picture, and its grid."""
+    assert config.vision is not None
+    side, merge = config.vision.patch, config.vision.merge
+    return torch.zeros(merge**2, 3, side, side, device=device), [(1, merge, merge)]
