@@ -178,4 +178,3 @@ def _block_mask(bounds: list[int], device: torch.device, causal: bool) -> BlockM
         mask_mod=visible,
         seq_lengths=(T, T),
     )
-

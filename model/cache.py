@@ -1,4 +1,4 @@
-"""What a whole model remembers of its sequences: states and convolution tails of KDA, latents of MLA, layer by layer.
+"""What a whole model remembers of its sequences: states and convolution tails of KDA, and latents of MLA.
 
 `generate` keeps one for the sequences that it is writing; `prefixes.PrefixStore` keeps pieces of many for later prompts.
 
@@ -58,14 +58,13 @@ class HybridCache:
                 held, wanted = ("MLA", "KDA") if isinstance(layer, MLACache) else ("KDA", "MLA")
                 raise ValueError(f"layer {number} of the cache is {held}'s, but the model {config.name} has {wanted}")
             if isinstance(layer, MLACache):
-                shape, held_shape = [sequences, config.mla.cache_dim], [layer.latent_NSC.shape[0], layer.latent_NSC.shape[2]]
+                held_shape, shape = list(layer.latent_NSC.shape[::2]), [sequences, config.mla.cache_dim]
             else:
-                shape, held_shape = [sequences, config.kda.heads, config.kda.head_dim], list(layer.state_NHKV.shape[:3])
-            if shape != held_shape:
-                raise ValueError(
-                    f"layer {number} of the cache is made for {held_shape}, but the model {config.name} needs {shape} "
-                    "(sequences and channels)"
-                )
+                held_shape = list(layer.state_NHKV.shape[:3])
+                shape = [sequences, config.kda.heads, config.kda.head_dim]
+            if held_shape != shape:
+                needs = f"the model {config.name} needs {shape} (sequences and channels)"
+                raise ValueError(f"layer {number} of the cache is made for {held_shape}, but {needs}")
 
 
 def _stacked(layers: Sequence[KDACache | MLACache]) -> KDACache | MLACache:
