@@ -1,0 +1,6 @@
+"""Kimi Delta Attention on a GPU, forward and backward, from what the short convolutions give to the output."""
+
+from .chunks import ChunkTable
+from .op import kda
+
+__all__ = ["ChunkTable", "kda"]

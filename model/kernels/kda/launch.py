@@ -1,0 +1,38 @@
+"""How each kernel is launched, by head size. Fixed: nothing is tuned at run time, and no length is part of any key.
+
+Every row passed the numeric gate of `k3data bench kernels` on an H200; a row that was faster and wrong is not here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Launch:
+    num_warps: int
+    num_stages: int = 1
+    slice: int = 0
+    """V channels of a program, for the two walks over chunks."""
+
+    def options(self) -> dict[str, int]:
+        return {"num_warps": self.num_warps, "num_stages": self.num_stages}
+
+
+@dataclass(frozen=True)
+class Launches:
+    prepare: Launch
+    scan: Launch
+    reverse: Launch
+    local: Launch
+
+
+def launches(key_dim: int, value_dim: int) -> Launches:
+    wide = 8 if max(key_dim, value_dim) == 128 else 4
+    cut = min(value_dim, 64)
+    return Launches(
+        prepare=Launch(num_warps=wide),
+        scan=Launch(num_warps=4, num_stages=2, slice=cut),
+        reverse=Launch(num_warps=4, num_stages=2, slice=cut),
+        local=Launch(num_warps=wide),
+    )

@@ -1,0 +1,216 @@
+"""`kda`: checks, memory and launches of the kernels, as a custom operator that autograd and torch.compile know.
+
+Letters: B batch, T tokens, N sequences, M chunks, H heads, K key channels, V value channels, P = H·K.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+from torch import Tensor
+
+from ...config import LOWEST_GATE
+from .backward import local_kernel, reverse_kernel
+from .chunks import CHUNK, ChunkTable
+from .forward import prepare_kernel, scan_kernel
+from .launch import launches
+
+HEAD_SIZES = (32, 64, 128)
+
+
+def kda(
+    q_BTHK: Tensor, k_BTHK: Tensor, v_BTHV: Tensor, z_BTHK: Tensor, beta_logit_BTH: Tensor,
+    A_log_H: Tensor, dt_bias_P: Tensor, *,
+    lower_bound: float = -5.0, scale: float | None = None,
+    initial_state_NHKV: Tensor | None = None, cu_seqlens: Tensor | ChunkTable | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """o_BTHV in bf16 and the states after each sequence, [N, H, K, V] in fp32.
+
+    q, k and v in bf16 are what the short convolutions give: q and k are brought to unit length here. z, in bf16 or
+    fp32, and `beta_logit` are what their projections give: the log decay is lower_bound · σ(e^A_log · (z + dt_bias)),
+    and β is σ(beta_logit). `scale` is K^-1/2 unless given. Differentiable, once, in every tensor.
+
+    Packed sequences are one row, B = 1, with `cu_seqlens`; a `ChunkTable` of them, made once for a batch, costs no
+    wait for the GPU. Operands that are not contiguous are copied.
+
+    Raises ValueError for head sizes other than 32, 64 and 128, for dtypes, shapes and devices that do not fit, for a
+    lower bound outside [-5.9, 0), for wrong `cu_seqlens`, and without a GPU (unless TRITON_INTERPRET=1).
+    """
+    operands = {
+        "q": q_BTHK, "k": k_BTHK, "v": v_BTHV, "z": z_BTHK, "beta_logit": beta_logit_BTH,
+        "A_log": A_log_H, "dt_bias": dt_bias_P, "initial_state": initial_state_NHKV,
+    }  # fmt: skip
+    B, T, K = q_BTHK.shape[0], q_BTHK.shape[1], q_BTHK.shape[-1]
+    _check(operands, lower_bound)
+    table = cu_seqlens
+    if table is not None:
+        if B != 1:
+            raise ValueError(f"cu_seqlens belongs to packed input of one row, but the batch has {B}")
+        if not isinstance(table, ChunkTable):
+            table = ChunkTable.of(table, T, q_BTHK.device)
+        if table.tokens != T:
+            raise ValueError(f"the chunk table is of {table.tokens} tokens, but the input has {T}")
+    N = B if table is None else table.sequences
+    if initial_state_NHKV is not None and len(initial_state_NHKV) != N:
+        raise ValueError(f"initial_state is of {len(initial_state_NHKV)} sequences, but the input has {N}")
+    tensors = [None if x is None else x.contiguous() for x in operands.values()]
+    training = torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in operands.values())
+    tables = (None, None) if table is None else (table.rows_M2, table.sequences_N3)
+    o_BTHV, state_NHKV, _, _ = _forward(
+        *tensors, *tables, lower_bound, K**-0.5 if scale is None else float(scale), training
+    )
+    return o_BTHV, state_NHKV
+
+
+def _check(operands: dict[str, Tensor | None], lower_bound: float) -> None:
+    q, v = operands["q"], operands["v"]
+    assert q is not None and v is not None
+    if q.ndim != 4 or v.ndim != 4:
+        raise ValueError(f"q and v must be [B, T, H, channels], not {list(q.shape)} and {list(v.shape)}")
+    B, T, H, K = q.shape
+    V = v.shape[-1]
+    if not B * T * H:
+        raise ValueError("there are no tokens")
+    if K not in HEAD_SIZES or V not in HEAD_SIZES:
+        raise ValueError(f"heads have {K} key and {V} value channels, but the kernels take {HEAD_SIZES}")
+    if q.device.type != "cuda" and not _interpreted():
+        raise ValueError(f"the kernels need a GPU, but q is on {q.device}; on a CPU, kda_chunked does the same")
+    activation = torch.bfloat16 if q.device.type == "cuda" else torch.float32
+    shapes = {
+        "q": (B, T, H, K), "k": (B, T, H, K), "v": (B, T, H, V), "z": (B, T, H, K), "beta_logit": (B, T, H),
+        "A_log": (H,), "dt_bias": (H * K,),
+    }  # fmt: skip
+    for name, tensor in operands.items():
+        if tensor is None:
+            continue
+        shape = shapes.get(name, (len(tensor), H, K, V))
+        if tuple(tensor.shape) != shape:
+            raise ValueError(f"{name} is {list(tensor.shape)}, but must be {list(shape)} to go with q and v")
+        allowed = (activation,) if name in "qkv" else (torch.bfloat16, torch.float32)
+        if tensor.dtype not in allowed:
+            raise ValueError(f"{name} is {tensor.dtype}, but the kernels take {' or '.join(map(str, allowed))}")
+        if tensor.device != q.device:
+            raise ValueError(f"{name} is on {tensor.device} and q on {q.device}")
+    if not LOWEST_GATE <= lower_bound < 0:
+        raise ValueError(f"lower_bound is {lower_bound}, not in [{LOWEST_GATE}, 0)")
+
+
+def _interpreted() -> bool:
+    """Triton's interpreter on a CPU, for tests. Its products know no bf16, so there the activations are fp32."""
+    return bool(triton.knobs.runtime.interpret)
+
+
+@torch.library.custom_op("k3data::kda_forward", mutates_args=())
+def _forward(
+    q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
+    initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None,
+    lower_bound: float, scale: float, training: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """o, the final states, and for the backward pass the states that enter chunks and Ṽ (else empty)."""
+    sizes = _Sizes(q, v, rows, sequences)
+    q_plus, k_end, w, a, decay, u, _ = _prepare(sizes, (q, k, v, z, beta, A_log, dt_bias), rows, lower_bound, scale)
+    o = torch.empty_like(v)
+    final = q.new_empty(sizes.N, sizes.H, sizes.K, sizes.V, dtype=torch.float32)
+    entering = q.new_empty((sizes.M, sizes.H, sizes.V, sizes.K) if training else 0)
+    launch = launches(sizes.K, sizes.V).scan
+    scan_kernel[(sizes.N * sizes.H * (sizes.V // launch.slice),)](
+        q_plus, k_end, w, a, decay, u, initial, sequences, o, entering, final,
+        sizes.T, sizes.H, sizes.chunks_of_row, sizes.K, sizes.V, launch.slice, rows is not None,
+        initial is not None, training, **launch.options(),
+    )  # fmt: skip
+    return o, final, entering, u if training else q.new_empty(0)
+
+
+class _Sizes:
+    def __init__(self, q: Tensor, v: Tensor, rows: Tensor | None, sequences: Tensor | None) -> None:
+        B, self.T, self.H, self.K = q.shape
+        self.V = v.shape[-1]
+        self.chunks_of_row = -(-self.T // CHUNK)
+        self.M = B * self.chunks_of_row if rows is None else len(rows)
+        self.N = B if sequences is None else len(sequences)
+
+
+def _prepare(
+    sizes: _Sizes, operands: tuple[Tensor, ...], rows: Tensor | None, lower_bound: float, scale: float,
+    for_backward: bool = False,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    q = operands[0]
+    M, H, K, V = sizes.M, sizes.H, sizes.K, sizes.V
+    q_plus, k_end, w = (q.new_empty(M, H, CHUNK, K) for _ in range(3))
+    a = q.new_empty(M, H, CHUNK, CHUNK)
+    decay = q.new_empty(M, H, K, dtype=torch.float32)
+    u = None if for_backward else q.new_empty(M, H, V, CHUNK)
+    x = torch.empty_like(a) if for_backward else None
+    prepare_kernel[(M * H,)](
+        *operands, rows, q_plus, k_end, w, a, decay, u, x,
+        sizes.T, H, sizes.chunks_of_row, scale, lower_bound, K, V, rows is not None, for_backward,
+        **launches(K, V).prepare.options(),
+    )  # fmt: skip
+    return q_plus, k_end, w, a, decay, u, x
+
+
+@_forward.register_fake
+def _(q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, lower_bound, scale, training):  # type: ignore[no-untyped-def]
+    sizes = _Sizes(q, v, rows, sequences)
+    o = torch.empty_like(v)
+    final = q.new_empty(sizes.N, sizes.H, sizes.K, sizes.V, dtype=torch.float32)
+    entering = q.new_empty((sizes.M, sizes.H, sizes.V, sizes.K) if training else 0)
+    return o, final, entering, q.new_empty((sizes.M, sizes.H, sizes.V, CHUNK) if training else 0)
+
+
+@torch.library.custom_op("k3data::kda_backward", mutates_args=())
+def _backward(
+    do: Tensor, dfinal: Tensor,
+    q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
+    initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None, entering: Tensor, written: Tensor,
+    lower_bound: float, scale: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """Gradients of q, k, v, z, beta, A_log, dt_bias and of the initial states (else empty)."""
+    sizes = _Sizes(q, v, rows, sequences)
+    M, H, K, V = sizes.M, sizes.H, sizes.K, sizes.V
+    operands = (q, k, v, z, beta, A_log, dt_bias)
+    q_plus, k_end, w, a, decay, _, x = _prepare(sizes, operands, rows, lower_bound, scale, for_backward=True)
+    leaving, dwritten = torch.empty_like(entering), torch.empty_like(written)
+    dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(initial)
+    launch = launches(K, V).reverse
+    reverse_kernel[(sizes.N * H * (V // launch.slice),)](
+        do, dfinal, q_plus, k_end, w, a, decay, sequences, leaving, dwritten, dinitial,
+        sizes.T, H, sizes.chunks_of_row, K, V, launch.slice, rows is not None, initial is not None,
+        **launch.options(),
+    )  # fmt: skip
+    del q_plus, k_end, w, a, decay  # their memory becomes that of the gradients
+    dq, dk, dv, dz, dbeta = (torch.empty_like(tensor) for tensor in (q, k, v, z, beta))
+    dA_log_MH = q.new_empty(M, H, dtype=torch.float32)
+    ddt_bias_MHK = q.new_empty(M, H, K, dtype=torch.float32)
+    local_kernel[(M * H,)](
+        *operands, rows, do, x, written, dwritten, entering, leaving,
+        dq, dk, dv, dz, dbeta, dA_log_MH, ddt_bias_MHK,
+        sizes.T, H, sizes.chunks_of_row, scale, lower_bound, K, V, rows is not None,
+        **launches(K, V).local.options(),
+    )  # fmt: skip
+    dA_log = dA_log_MH.sum(0).to(A_log.dtype)
+    ddt_bias = ddt_bias_MHK.sum(0).flatten().to(dt_bias.dtype)
+    return dq, dk, dv, dz, dbeta, dA_log, ddt_bias, dinitial
+
+
+@_backward.register_fake
+def _(do, dfinal, q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, entering, written, lower_bound, scale):  # type: ignore[no-untyped-def]
+    dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(initial)
+    return (*(torch.empty_like(tensor) for tensor in (q, k, v, z, beta, A_log, dt_bias)), dinitial)
+
+
+def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    *tensors, lower_bound, scale, _ = inputs
+    ctx.save_for_backward(*tensors, *output[2:])
+    ctx.lower_bound, ctx.scale = lower_bound, scale
+
+
+def _gradients(ctx: Any, do: Tensor, dfinal: Tensor, *_unused: Tensor) -> tuple[Tensor | None, ...]:
+    found = _backward(do.contiguous(), dfinal.contiguous(), *ctx.saved_tensors, ctx.lower_bound, ctx.scale)
+    dinitial = found[7] if ctx.saved_tensors[7] is not None else None
+    return *found[:7], dinitial, None, None, None, None, None
+
+
+_forward.register_autograd(_gradients, setup_context=_save)
