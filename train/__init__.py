@@ -1,0 +1,1 @@
+"""Training a K3 from packed shards."""

@@ -1,0 +1,115 @@
+"""Steps that would do harm are skipped: no number, or a gradient far larger than those of late.
+
+The verdict is one on all ranks: what it rests on is added up over them first, in one collective that no rank can miss,
+and the rest is arithmetic on the sums. A norm is far too large beyond mean + 6 standard deviations of the last ones
+(as in OLMo, arXiv:2501.00656), once there are enough of them. It is then remembered as no more than that bound or twice
+the mean: a spike hardly makes room for the next, but norms that have risen for good get through after some steps (four
+skipped when they doubled, nine when they tripled).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+_LARGEST_SHARE = 2.0
+"""Of the mean of the last norms, as which a larger one is remembered if its bound is not larger still."""
+
+
+class Verdict(NamedTuple):
+    skip: bool
+    reason: str
+    """Empty when the step is taken."""
+    loss: float
+    """Mean over all weights of all ranks."""
+    norm: float
+
+
+class TooManySkips(RuntimeError):
+    """Training does not come out of it by itself."""
+
+
+class SkipStepGuard:
+    def __init__(self, *, window: int = 128, warmup: int = 32, sigmas: float = 6.0, patience: int = 16) -> None:
+        """
+        Args:
+            window: norms that are remembered.
+            warmup: fewer than these are not judged by; what is not finite is skipped from the first step on.
+            sigmas: standard deviations above the mean that are let through.
+            patience: skipped steps in a row that are borne; one more is an error.
+
+        Raises:
+            ValueError: not 2 ≤ warmup ≤ window, or sigmas or patience not above 0.
+        """
+        if not 2 <= warmup <= window:
+            raise ValueError(f"the guard's warm-up is {warmup} and its window {window}; 2 <= warm-up <= window must be")
+        if not sigmas > 0 or patience < 1:
+            raise ValueError(f"the guard has {sigmas} sigmas and a patience of {patience}, and both must be above 0")
+        self.window, self.warmup, self.sigmas, self.patience = window, warmup, sigmas, patience
+        self.norms: list[float] = []
+        self.skipped_in_row = 0
+        self.skipped = 0
+
+    def judge(
+        self, loss_sum: Tensor, weight_sum: Tensor, norm: Tensor, all_reduce: Callable[[Tensor], None] | None = None
+    ) -> Verdict:
+        """Call it once a step, on every rank, before anything that a rank may leave the step by.
+
+        Args:
+            loss_sum: of this rank's tokens, each times its weight.
+            weight_sum: of this rank.
+            norm: of the gradients of all ranks, as `clip_gradients` returns it.
+            all_reduce: adds a tensor up over the data-parallel ranks, in place.
+
+        Raises:
+            TooManySkips: on all ranks, when more than `patience` steps in a row were skipped.
+        """
+        one = torch.ones_like(norm)
+        sums = torch.stack([part.detach().double().reshape(()) for part in (loss_sum, weight_sum, norm, one)])
+        if all_reduce is not None:
+            all_reduce(sums)
+        total_loss, weight, total_norm, ranks = sums.tolist()
+        # The norm is one on all ranks already. Its mean over them is, to the last bit, even if it should not be.
+        loss, norm_of_all = total_loss / weight if weight else math.nan, total_norm / ranks
+        reason = "no token of the step has a weight" if not weight else self._complaint(loss, norm_of_all)
+        self._remember(norm_of_all)
+        self.skipped_in_row = self.skipped_in_row + 1 if reason else 0
+        self.skipped += bool(reason)
+        if self.skipped_in_row > self.patience:
+            raise TooManySkips(f"{self.skipped_in_row} steps in a row were skipped, the last because {reason}")
+        return Verdict(bool(reason), reason, loss, norm_of_all)
+
+    def bound(self) -> float:
+        """The largest norm that is let through; infinite while there are too few to judge by."""
+        if len(self.norms) < self.warmup:
+            return math.inf
+        mean = math.fsum(self.norms) / len(self.norms)
+        variance = math.fsum((norm - mean) ** 2 for norm in self.norms) / (len(self.norms) - 1)
+        return mean + self.sigmas * math.sqrt(variance)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"norms": list(self.norms), "skipped_in_row": self.skipped_in_row, "skipped": self.skipped}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.norms = [float(norm) for norm in state["norms"]][-self.window :]
+        self.skipped_in_row, self.skipped = int(state["skipped_in_row"]), int(state["skipped"])
+
+    def _complaint(self, loss: float, norm: float) -> str:
+        if not math.isfinite(loss):
+            return f"the loss is {loss}"
+        if not math.isfinite(norm):
+            return f"the gradients' norm is {norm}"
+        if norm > self.bound():
+            return f"the gradients' norm is {norm:.4g}, beyond {self.bound():.4g}"
+        return ""
+
+    def _remember(self, norm: float) -> None:
+        if not math.isfinite(norm):
+            return
+        if self.norms:
+            norm = min(norm, max(self.bound(), _LARGEST_SHARE * math.fsum(self.norms) / len(self.norms)))
+        self.norms = [*self.norms, norm][-self.window :]

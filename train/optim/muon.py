@@ -1,0 +1,147 @@
+"""Muon: momentum made orthogonal, one logical matrix at a time, so that every direction of it moves equally far.
+
+    M ← μM + (1 − μ)G;  X = NS(μM + (1 − μ)G), block by block;  W ← W − η(0.2·√max(R, C)·X + λW)
+
+(Moonlight, arXiv:2502.16982, Eq. 4; the mean of gradients instead of their sum, as `torch.optim.Muon` has it: X does not
+know the difference.) An orthogonal X has a root mean square of 1/√max(R, C), so the update has that of AdamW, 0.2, and
+both share a learning rate. The blocks of a head or an expert have their own R and C (K3 report, §2.5).
+
+`sharding` says what happens where a parameter is cut over ranks. Letters: R rows, C columns.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.optim.optimizer import ParamsT
+
+from .newton_schulz import orthogonalise_
+from .sharding import RowShards, at_owners_, local, owners, row_shards, rows
+
+UPDATE_RMS = 0.2
+
+
+class _Job(NamedTuple):
+    """A parameter in a step: what of it is here, as matrices [R, C]."""
+
+    weight_RC: Tensor
+    direction_RC: Tensor
+    scale_R1: Tensor
+    block_rows: tuple[int, ...]
+    shards: RowShards | None
+
+
+class Muon(torch.optim.Optimizer):
+    """Of matrices, and stacks of them, in fp32 (fp64 for comparisons). A group may have its own `block_rows`.
+
+    The momentum, in the dtype of the parameter, is there from the start, as a checkpoint is read into it.
+    """
+
+    def __init__(
+        self, params: ParamsT, lr: float = 1e-3, *, block_rows: tuple[int, ...] | None = None, momentum: float = 0.95,
+        weight_decay: float = 0.1, newton_schulz_dtype: torch.dtype | None = None,
+    ) -> None:  # fmt: skip
+        """
+        Args:
+            block_rows: see `newton_schulz`; without them a matrix is one block, and so is each matrix of a stack.
+            newton_schulz_dtype: None for bf16 on a GPU and the parameter's dtype on a CPU.
+
+        Raises:
+            ValueError: a parameter that is neither matrix nor stack, or not fp32 or fp64, or whose rows the pattern
+                of blocks does not divide, or that is cut over ranks in a way that `row_shards` does not know.
+        """
+        self.newton_schulz_dtype = newton_schulz_dtype
+        self._scales: dict[Tensor, Tensor] = {}
+        defaults = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "block_rows": block_rows}
+        super().__init__(params, defaults)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        super().add_param_group(param_group)
+        group = self.param_groups[-1]
+        for parameter in group["params"]:
+            pattern = _pattern(parameter, group["block_rows"])
+            scale_R1 = _scale(parameter, pattern)
+            shards = row_shards(parameter)
+            self._scales[parameter] = scale_R1 if shards is None else scale_R1[shards.mine]
+            self.state[parameter]["momentum"] = torch.zeros_like(parameter)
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+        """Under sharding all ranks must call this. Raises RuntimeError for a parameter without a gradient."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        jobs = [[self._prepare(parameter, group) for parameter in group["params"]] for group in self.param_groups]
+        _orthogonalise([job for group in jobs for job in group])
+        for group, prepared in zip(self.param_groups, jobs, strict=True):
+            for job in prepared:
+                job.weight_RC.mul_(1 - group["lr"] * group["weight_decay"])
+                update_RC = job.direction_RC.to(job.weight_RC.dtype)
+                job.weight_RC.addcmul_(update_RC, job.scale_R1, value=-group["lr"])
+        return loss
+
+    def _prepare(self, parameter: Tensor, group: dict[str, Any]) -> _Job:
+        """Brings the momentum up to date. What is sharded stays so: up to here all is element by element."""
+        if parameter.grad is None:
+            raise RuntimeError(f"a matrix {list(parameter.shape)} has no gradient; Muon wants one for each, each step")
+        weight = local(parameter)
+        gradient = local(parameter.grad).to(weight.dtype)
+        momentum = local(self.state[parameter]["momentum"])
+        momentum.lerp_(gradient, 1 - group["momentum"])
+        dtype = self.newton_schulz_dtype or (torch.bfloat16 if weight.is_cuda else weight.dtype)
+        direction = gradient.lerp(momentum, group["momentum"]).to(dtype)
+        pattern = _pattern(parameter, group["block_rows"])
+        return _Job(rows(weight), rows(direction), self._scales[parameter], pattern, row_shards(parameter))
+
+
+def _orthogonalise(jobs: list[_Job]) -> None:
+    """Blocks that are here as a whole at once, in place; those that are cut at their owners."""
+    cut: dict[Any, list[_Job]] = defaultdict(list)
+    here: list[_Job] = []
+    for job in jobs:
+        if job.shards is not None and job.shards.cuts(job.block_rows):
+            cut[job.shards.group].append(job)
+        else:
+            here.append(job)
+    orthogonalise_([job.direction_RC for job in here], [job.block_rows for job in here])
+    for together in cut.values():
+        shards = [job.shards for job in together if job.shards is not None]
+        patterns = [job.block_rows for job in together]
+
+        def work_(mine: list[int], matrices_RC: list[Tensor], patterns: list[tuple[int, ...]] = patterns) -> None:
+            orthogonalise_(matrices_RC, [patterns[number] for number in mine])
+
+        costs = [_cost(job) for job in together]
+        chosen = owners(costs, len(shards[0].bounds) - 1)
+        at_owners_([job.direction_RC for job in together], shards, chosen, work_)
+
+
+def _cost(job: _Job) -> float:
+    """About the multiplications of a step of Newton–Schulz, over all ranks."""
+    assert job.shards is not None
+    R, C = job.shards.bounds[-1], job.direction_RC.shape[1]
+    return float(R * C * min(C, max(job.block_rows)))
+
+
+def _pattern(parameter: Tensor, block_rows: tuple[int, ...] | None) -> tuple[int, ...]:
+    if parameter.ndim not in (2, 3) or not parameter.numel():
+        raise ValueError(f"Muon is for matrices and stacks of them, not for {list(parameter.shape)}")
+    if parameter.dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"a matrix {list(parameter.shape)} is {parameter.dtype}; Muon trains fp32 (master) weights")
+    pattern = block_rows or (parameter.shape[-2],)
+    if parameter.numel() // parameter.shape[-1] % sum(pattern):
+        raise ValueError(f"blocks of {list(pattern)} rows do not divide a matrix {list(parameter.shape)}")
+    return pattern
+
+
+def _scale(parameter: Tensor, pattern: tuple[int, ...]) -> Tensor:
+    """0.2·√max(R, C) of the block that each row belongs to."""
+    columns = parameter.shape[-1]
+    scales = [UPDATE_RMS * max(height, columns) ** 0.5 for height in pattern for _ in range(height)]
+    repeats = parameter.numel() // columns // len(scales)
+    return local(parameter).new_tensor(scales).repeat(repeats)[:, None]
