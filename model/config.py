@@ -7,19 +7,15 @@ that says in one line what is wrong.
 
 from __future__ import annotations
 
-import difflib
 import json
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
-from typing import Any, get_args, get_type_hints
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from ..tokenizer.special import NAMES, SPECIAL_COUNT
+from .typed import ConfigError, nearest, read_dataclass
 
 LOWEST_GATE = -5.9
 """The lowest log decay a step may have: fifteen such steps span a tile, and e^(15·5.9) is still a float32."""
-
-
-class ConfigError(ValueError):
-    """A configuration that cannot be; one line says why."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +201,7 @@ class ModelConfig:
     @staticmethod
     def from_dict(values: Any) -> ModelConfig:
         """Raises ConfigError for an unknown or missing key, a wrong type, or a contradiction."""
-        return _read(ModelConfig, values, "")
+        return read_dataclass(ModelConfig, values)
 
 
 def preset(name: str) -> ModelConfig:
@@ -214,7 +210,7 @@ def preset(name: str) -> ModelConfig:
     Raises ConfigError for any other name.
     """
     if name not in PRESETS:
-        raise ConfigError(f"no size is named {name!r}{_nearest(name, list(PRESETS))}; there are {', '.join(PRESETS)}")
+        raise ConfigError(f"no size is named {name!r}{nearest(name, list(PRESETS))}; there are {', '.join(PRESETS)}")
     return PRESETS[name]
 
 
@@ -224,47 +220,6 @@ def _positive(config: Any, *names: str) -> None:
             part = type(config).__name__.removesuffix("Config").lower()
             where = name if part == "model" else f"{part}.{name}"
             raise ConfigError(f"{where} is {getattr(config, name)}, and must be above 0")
-
-
-def _read(kind: Any, values: Any, where: str) -> Any:
-    """`values` as a `kind`, with `where` as the dotted path of keys that led here."""
-    if not isinstance(values, dict):
-        raise ConfigError(f"{where or 'the configuration'} is {values!r}, not an object with keys")
-    types = get_type_hints(kind)
-    prefix = f"{where}." if where else ""
-    for key in values:
-        if key not in types:
-            raise ConfigError(f"unknown key {prefix}{key}{_nearest(key, list(types))}")
-    arguments = {}
-    for field in fields(kind):
-        if field.name in values:
-            arguments[field.name] = _typed(types[field.name], values[field.name], prefix + field.name)
-        elif field.default is MISSING:
-            raise ConfigError(f"{prefix}{field.name} is missing")
-    return kind(**arguments)
-
-
-def _typed(kind: Any, value: Any, where: str) -> Any:
-    if type(None) in get_args(kind):
-        if value is None:
-            return None
-        kind = get_args(kind)[0]
-    if is_dataclass(kind):
-        return _read(kind, value, where)
-    if kind == tuple[int, ...]:
-        if not isinstance(value, (list, tuple)):
-            raise ConfigError(f"{where} is {value!r}, not a list of whole numbers")
-        return tuple(_typed(int, one, where) for one in value)
-    accepted = (int, float) if kind is float else (kind,)
-    if not isinstance(value, accepted) or isinstance(value, bool):
-        wanted = {int: "a whole number", float: "a number", str: "text"}[kind]
-        raise ConfigError(f"{where} is {value!r}, not {wanted}")
-    return kind(value)
-
-
-def _nearest(word: str, words: list[str]) -> str:
-    close = difflib.get_close_matches(word, words, 1)
-    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def _three_kda_then_mla(layers: int) -> tuple[int, ...]:
