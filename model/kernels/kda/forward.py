@@ -31,11 +31,14 @@ from .tiles import (
     BALANCE,
     CHUNK,
     LOG2E,
-    TILE,
-    by_tile,
+    as_rows,
     chunk_rows,
     inverse_length,
+    level_factors,
     level_masks,
+    log2_decays,
+    places,
+    rows_by_tile,
     sequence_chunks,
     sigmoid,
     tile_decays,
@@ -57,12 +60,12 @@ def unit_lower_inverse(L_CC, HALF: tl.constexpr):
 
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound"])
 def prepare_kernel(
-    q_ptr, k_ptr, v_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
-    q_plus_ptr, k_end_ptr, w_ptr, a_ptr, decay_ptr, u_ptr, x_ptr,
+    q_ptr, k_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
+    q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr,
     T, H, chunks_of_row, scale, lower_bound,
-    K: tl.constexpr, V: tl.constexpr, PACKED: tl.constexpr, FOR_BACKWARD: tl.constexpr,
+    K: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
-    """One chunk of one head. Writes U, or for the backward pass X instead."""
+    """One chunk of one head, SLICE key channels at a time."""
     OPERAND: tl.constexpr = q_plus_ptr.dtype.element_ty
     HALF: tl.constexpr = tl.float16 if OPERAND == tl.bfloat16 else OPERAND
     chunk = tl.program_id(0) // H
@@ -70,92 +73,83 @@ def prepare_kernel(
     start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
     if start >= end:
         return
-    row_C = start + tl.arange(0, CHUNK)
-    is_row_C = row_C < end
-    i, j = tl.arange(0, CHUNK)[:, None], tl.arange(0, CHUNK)[None, :]
-    channel_K = tl.arange(0, K)
-    place_CK = (row_C[:, None] * H + head) * K + channel_K[None, :]
-    is_row_CK = is_row_C[:, None]
-
-    z_CK = tl.load(z_ptr + place_CK, mask=is_row_CK, other=0.0).to(tl.float32)
-    z_CK += tl.load(dt_bias_ptr + head * K + channel_K).to(tl.float32)[None, :]
+    block = chunk.to(tl.int64) * H + head
+    row_QR = rows_by_tile()
+    is_row_QR = row_QR < end - start
+    is_row_QR1 = is_row_QR[:, :, None]
+    channel_K = tl.arange(0, SLICE)
+    place_QRK = places(row_QR * (H * K), channel_K, WARPS)
+    prepared_QRK = places(row_QR * K, channel_K, WARPS)
+    token = start * H + head
+    q_ptr += token * K
+    k_ptr += token * K
+    z_ptr += token * K
+    dt_bias_ptr += head * K
+    beta_ptr += token
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
-    log2_decay_CK = tl.where(is_row_CK, (lower_bound * LOG2E) * sigmoid(slope * z_CK), 0.0)
-    local_QRK, a0, a1, a2, a3, last = tile_decays(log2_decay_CK, K)
-    anchor_Q1K = by_tile(a0, a1, a2, a3)
-    down_QRK = tl.exp2(local_QRK + BALANCE)
-    up_QRK = tl.exp2(-local_QRK - BALANCE)
-
-    q_CK = tl.load(q_ptr + place_CK, mask=is_row_CK, other=0.0).to(tl.float32)
-    k_CK = tl.load(k_ptr + place_CK, mask=is_row_CK, other=0.0).to(tl.float32)
-    q_QRK = tl.reshape(q_CK * inverse_length(q_CK)[:, None], [CHUNK // TILE, TILE, K])
-    k_QRK = tl.reshape(k_CK * inverse_length(k_CK)[:, None], [CHUNK // TILE, TILE, K])
-    q_down_QRK, k_down_QRK, k_up_QRK = q_QRK * down_QRK, k_QRK * down_QRK, k_QRK * up_QRK
-
-    prepared = (chunk.to(tl.int64) * H + head) * (CHUNK * K)
-    place_prepared_CK = prepared + i * K + channel_K[None, :]
-    from_start_Q1K = tl.exp2(anchor_Q1K - BALANCE)
-    q_plus_CK = tl.reshape(q_down_QRK * (from_start_Q1K * scale), [CHUNK, K])
-    tl.store(q_plus_ptr + place_prepared_CK, q_plus_CK.to(OPERAND))
-    k_end_CK = tl.reshape(k_up_QRK * tl.exp2(last[None, None, :] - anchor_Q1K + BALANCE), [CHUNK, K])
-    tl.store(k_end_ptr + place_prepared_CK, k_end_CK.to(OPERAND))
-    tl.store(decay_ptr + (chunk.to(tl.int64) * H + head) * K + channel_K, tl.exp2(last))
-    k_plus_CK = tl.reshape(k_down_QRK * from_start_Q1K, [CHUNK, K])
-
-    # Products of rows, level by level.
-    tile_Q11 = tl.arange(0, CHUNK // TILE)[:, None, None]
-    q_left_CK = tl.reshape(q_down_QRK, [CHUNK, K]).to(OPERAND)
-    k_left_CK = tl.reshape(k_down_QRK, [CHUNK, K]).to(OPERAND)
-    right_CK = tl.reshape(k_up_QRK, [CHUNK, K]).to(OPERAND)
-    qk_CC = tl.dot(q_left_CK, tl.trans(right_CK))
-    kk_CC = tl.dot(k_left_CK, tl.trans(right_CK))
+    beta_QR = sigmoid(tl.load(beta_ptr + row_QR * H, mask=is_row_QR, other=0.0).to(tl.float32))
+    q_length_QR = inverse_length(q_ptr, place_QRK, is_row_QR1, K, SLICE)
+    k_length_QR = inverse_length(k_ptr, place_QRK, is_row_QR1, K, SLICE)
 
     halves_CC, tiles_CC = level_masks()
-    to_next_Q1K = tl.where(tile_Q11 < 2, a1[None, None, :], a3[None, None, :]) - anchor_Q1K
-    to_next_Q1K = tl.where(tile_Q11 % 2 == 0, tl.exp2(tl.minimum(to_next_Q1K, 0.0)), 0.0)
-    right_CK = tl.reshape(k_up_QRK * to_next_Q1K, [CHUNK, K]).to(OPERAND)
-    qk_CC = tl.where(tiles_CC, tl.dot(q_left_CK, tl.trans(right_CK)), qk_CC)
-    kk_CC = tl.where(tiles_CC, tl.dot(k_left_CK, tl.trans(right_CK)), kk_CC)
+    own_CC = (halves_CC | tiles_CC) == 0
+    qk_CC = tl.zeros([CHUNK, CHUNK], tl.float32)
+    kk_CC = tl.zeros([CHUNK, CHUNK], tl.float32)
+    for first in range(0, K, SLICE):
+        log2_decay_QRK = log2_decays(
+            z_ptr + first, dt_bias_ptr + first, place_QRK, channel_K, is_row_QR1, slope, lower_bound
+        )
+        local_QRK, a0, a1, a2, a3, last = tile_decays(log2_decay_QRK)
+        from_start_QK, to_end_QK, to_next_QK, to_half_QK, from_half_QK = level_factors(a0, a1, a2, a3, last)
+        tl.store(decay_ptr + block * K + first + channel_K, tl.exp2(last))
+        down_QRK = tl.exp2(local_QRK + BALANCE)
+        prepared = block * (CHUNK * K) + first
+        q_QRK = tl.load(q_ptr + first + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32)
+        q_QRK *= q_length_QR[:, :, None] * down_QRK
+        tl.store(q_plus_ptr + prepared + prepared_QRK, (q_QRK * (scale * from_start_QK)[:, None, :]).to(OPERAND))
+        q_left_CK = as_rows(q_QRK.to(OPERAND))
+        q_far_CK = as_rows((q_QRK * from_half_QK[:, None, :]).to(OPERAND))
+        k_QRK = tl.load(k_ptr + first + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32)
+        k_QRK *= k_length_QR[:, :, None]
+        k_down_QRK = k_QRK * down_QRK
+        k_plus_QRK = k_down_QRK * beta_QR[:, :, None] * from_start_QK[:, None, :]
+        tl.store(k_plus_ptr + prepared + prepared_QRK, k_plus_QRK.to(OPERAND))
+        k_left_CK = as_rows(k_down_QRK.to(OPERAND))
+        k_far_CK = as_rows((k_down_QRK * from_half_QK[:, None, :]).to(OPERAND))
+        k_up_QRK = k_QRK * tl.exp2(-local_QRK - BALANCE)
+        tl.store(k_end_ptr + prepared + prepared_QRK, (k_up_QRK * to_end_QK[:, None, :]).to(OPERAND))
 
-    to_half_Q1K = tl.where(tile_Q11 < 2, a2[None, None, :] - anchor_Q1K, 0.0)
-    to_half_Q1K = tl.where(tile_Q11 < 2, tl.exp2(to_half_Q1K), 0.0)
-    from_half_Q1K = tl.where(tile_Q11 < 2, 0.0, anchor_Q1K - a2[None, None, :])
-    from_half_Q1K = tl.where(tile_Q11 < 2, 0.0, tl.exp2(from_half_Q1K))
-    right_CK = tl.reshape(k_up_QRK * to_half_Q1K, [CHUNK, K]).to(OPERAND)
-    q_left_CK = tl.reshape(q_down_QRK * from_half_Q1K, [CHUNK, K]).to(OPERAND)
-    k_left_CK = tl.reshape(k_down_QRK * from_half_Q1K, [CHUNK, K]).to(OPERAND)
-    qk_CC = tl.where(halves_CC, tl.dot(q_left_CK, tl.trans(right_CK)), qk_CC)
-    kk_CC = tl.where(halves_CC, tl.dot(k_left_CK, tl.trans(right_CK)), kk_CC)
+        # Products of rows, level by level.
+        right_CK = as_rows(k_up_QRK.to(OPERAND))
+        qk_CC += tl.where(own_CC, tl.dot(q_left_CK, tl.trans(right_CK)), 0.0)
+        kk_CC += tl.where(own_CC, tl.dot(k_left_CK, tl.trans(right_CK)), 0.0)
+        right_CK = as_rows((k_up_QRK * to_next_QK[:, None, :]).to(OPERAND))
+        qk_CC += tl.where(tiles_CC, tl.dot(q_left_CK, tl.trans(right_CK)), 0.0)
+        kk_CC += tl.where(tiles_CC, tl.dot(k_left_CK, tl.trans(right_CK)), 0.0)
+        # Rows of the first half are zero on the left, those of the second on the right: no other block is touched.
+        right_CK = as_rows((k_up_QRK * to_half_QK[:, None, :]).to(OPERAND))
+        qk_CC = tl.dot(q_far_CK, tl.trans(right_CK), qk_CC)
+        kk_CC = tl.dot(k_far_CK, tl.trans(right_CK), kk_CC)
 
-    square = (chunk.to(tl.int64) * H + head) * (CHUNK * CHUNK) + i * CHUNK + j
-    tl.store(a_ptr + square, tl.where(i >= j, scale * qk_CC, 0.0).to(OPERAND))
-
-    beta_C = tl.load(beta_ptr + row_C * H + head, mask=is_row_C, other=0.0).to(tl.float32)
-    beta_C = tl.where(is_row_C, sigmoid(beta_C), 0.0)
-    X_CC = unit_lower_inverse(tl.where(i > j, beta_C[:, None] * kk_CC, 0.0), HALF).to(OPERAND)
-    w_CK = tl.dot(X_CC, (beta_C[:, None] * k_plus_CK).to(OPERAND))
-    tl.store(w_ptr + place_prepared_CK, w_CK.to(OPERAND))
-    if FOR_BACKWARD:
-        tl.store(x_ptr + square, X_CC)
-    else:
-        value_V = tl.arange(0, V)
-        place_CV = (row_C[:, None] * H + head) * V + value_V[None, :]
-        v_CV = tl.load(v_ptr + place_CV, mask=is_row_CK, other=0.0).to(tl.float32)
-        u_CV = tl.dot(X_CC, (beta_C[:, None] * v_CV).to(OPERAND)).to(OPERAND)
-        place_VC = (chunk.to(tl.int64) * H + head) * (V * CHUNK) + value_V[:, None] * CHUNK + j
-        tl.store(u_ptr + place_VC, tl.trans(u_CV))
+    i, j = tl.arange(0, CHUNK)[:, None], tl.arange(0, CHUNK)[None, :]
+    square_CC = block * (CHUNK * CHUNK) + i * CHUNK + j
+    tl.store(a_ptr + square_CC, tl.where(i >= j, scale * qk_CC, 0.0).to(OPERAND))
+    row_C = tl.arange(0, CHUNK)
+    beta_C = sigmoid(tl.load(beta_ptr + row_C * H, mask=row_C < end - start, other=0.0).to(tl.float32))
+    X_CC = unit_lower_inverse(tl.where(i > j, beta_C[:, None] * kk_CC, 0.0), HALF)
+    tl.store(x_ptr + square_CC, X_CC.to(OPERAND))
 
 
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row"])
 def scan_kernel(
-    q_plus_ptr, k_end_ptr, w_ptr, a_ptr, decay_ptr, u_ptr, initial_ptr, sequences_ptr,
-    o_ptr, entering_ptr, final_ptr,
+    q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, v_ptr, beta_ptr, initial_ptr, sequences_ptr,
+    o_ptr, final_ptr, entering_ptr, written_ptr,
     T, H, chunks_of_row,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr,
     HAS_INITIAL: tl.constexpr, TRAINING: tl.constexpr,
 ):  # fmt: skip
-    """All chunks of one sequence, one head and one slice of V. For training it also writes the states and Ṽ over U."""
-    OPERAND: tl.constexpr = w_ptr.dtype.element_ty
+    """All chunks of one sequence, one head and one slice of V. For training it also writes the states and Ṽ."""
+    OPERAND: tl.constexpr = q_plus_ptr.dtype.element_ty
     SLICES: tl.constexpr = V // SLICE
     program = tl.program_id(0)
     slice_S = (program % SLICES) * SLICE + tl.arange(0, SLICE)
@@ -174,21 +168,26 @@ def scan_kernel(
     place_SK = slice_S[:, None] * K + channel_K[None, :]
     for step in range(count):
         block = (first + step) * H + head
-        w_CK = tl.load(w_ptr + block * (CHUNK * K) + place_CK)
-        u_SC = tl.load(u_ptr + block * (V * CHUNK) + place_SC)
+        token_C = start + step * CHUNK + row_C
+        is_token_C = token_C < end
+        place_CS = (token_C[:, None] * H + head) * V + slice_S[None, :]
+        k_plus_CK = tl.load(k_plus_ptr + block * (CHUNK * K) + place_CK)
+        x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
+        v_CS = tl.load(v_ptr + place_CS, mask=is_token_C[:, None], other=0.0)
+        beta_C = tl.load(beta_ptr + token_C * H + head, mask=is_token_C, other=0.0).to(tl.float32)
         half_SK = state_SK.to(OPERAND)
-        written_SC = (u_SC.to(tl.float32) - tl.dot(half_SK, tl.trans(w_CK))).to(OPERAND)
+        given_SC = tl.trans(v_CS).to(tl.float32) * sigmoid(beta_C)[None, :]
+        given_SC = (given_SC - tl.dot(half_SK, tl.trans(k_plus_CK))).to(OPERAND)
+        written_SC = tl.dot(given_SC, tl.trans(x_CC)).to(OPERAND)
         q_plus_CK = tl.load(q_plus_ptr + block * (CHUNK * K) + place_CK)
-        o_SC = tl.dot(half_SK, tl.trans(q_plus_CK))
         a_CC = tl.load(a_ptr + block * (CHUNK * CHUNK) + place_CC)
+        o_SC = tl.dot(half_SK, tl.trans(q_plus_CK))
         o_SC = tl.dot(written_SC, tl.trans(a_CC), o_SC)
+        tl.store(o_ptr + place_CS, tl.trans(o_SC.to(OPERAND)), mask=is_token_C[:, None])
         if TRAINING:
             tl.store(entering_ptr + block * (V * K) + place_SK, half_SK)
-            tl.store(u_ptr + block * (V * CHUNK) + place_SC, written_SC)
+            tl.store(written_ptr + block * (V * CHUNK) + place_SC, written_SC)
         k_end_CK = tl.load(k_end_ptr + block * (CHUNK * K) + place_CK)
         decay_K = tl.load(decay_ptr + block * K + channel_K)
         state_SK = tl.dot(written_SC, k_end_CK, state_SK * decay_K[None, :])
-        token_C = start + step * CHUNK + row_C
-        place_CS = (token_C[:, None] * H + head) * V + slice_S[None, :]
-        tl.store(o_ptr + place_CS, tl.trans(o_SC.to(OPERAND)), mask=(token_C < end)[:, None])
     tl.store(final_ptr + place_state_SK, state_SK)

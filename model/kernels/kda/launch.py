@@ -13,7 +13,7 @@ class Launch:
     num_warps: int
     num_stages: int = 1
     slice: int = 0
-    """V channels of a program, for the two walks over chunks."""
+    """Channels worked on at a time: of values for the two walks over chunks, of keys for the others."""
 
     def options(self) -> dict[str, int]:
         return {"num_warps": self.num_warps, "num_stages": self.num_stages}
@@ -28,11 +28,10 @@ class Launches:
 
 
 def launches(key_dim: int, value_dim: int) -> Launches:
-    wide = 8 if max(key_dim, value_dim) == 128 else 4
-    cut = min(value_dim, 64)
+    keys, values = min(key_dim, 64), min(value_dim, 64)
     return Launches(
-        prepare=Launch(num_warps=wide),
-        scan=Launch(num_warps=4, num_stages=2, slice=cut),
-        reverse=Launch(num_warps=4, num_stages=2, slice=cut),
-        local=Launch(num_warps=wide),
+        prepare=Launch(num_warps=4, slice=keys),
+        scan=Launch(num_warps=4, num_stages=2, slice=values),
+        reverse=Launch(num_warps=4, num_stages=2, slice=values),
+        local=Launch(num_warps=4, slice=keys),
     )

@@ -110,17 +110,18 @@ def _forward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """o, the final states, and for the backward pass the states that enter chunks and Ṽ (else empty)."""
     sizes = _Sizes(q, v, rows, sequences)
-    q_plus, k_end, w, a, decay, u, _ = _prepare(sizes, (q, k, v, z, beta, A_log, dt_bias), rows, lower_bound, scale)
+    prepared = _prepare(sizes, (q, k, z, beta, A_log, dt_bias), rows, lower_bound, scale)
     o = torch.empty_like(v)
     final = q.new_empty(sizes.N, sizes.H, sizes.K, sizes.V, dtype=torch.float32)
     entering = q.new_empty((sizes.M, sizes.H, sizes.V, sizes.K) if training else 0)
+    written = q.new_empty((sizes.M, sizes.H, sizes.V, CHUNK) if training else 0)
     launch = launches(sizes.K, sizes.V).scan
     scan_kernel[(sizes.N * sizes.H * (sizes.V // launch.slice),)](
-        q_plus, k_end, w, a, decay, u, initial, sequences, o, entering, final,
+        *prepared, v, beta, initial, sequences, o, final, entering, written,
         sizes.T, sizes.H, sizes.chunks_of_row, sizes.K, sizes.V, launch.slice, rows is not None,
         initial is not None, training, **launch.options(),
     )  # fmt: skip
-    return o, final, entering, u if training else q.new_empty(0)
+    return o, final, entering, written
 
 
 class _Sizes:
@@ -133,22 +134,21 @@ class _Sizes:
 
 
 def _prepare(
-    sizes: _Sizes, operands: tuple[Tensor, ...], rows: Tensor | None, lower_bound: float, scale: float,
-    for_backward: bool = False,
-) -> tuple[Tensor | None, ...]:  # fmt: skip
+    sizes: _Sizes, operands: tuple[Tensor, ...], rows: Tensor | None, lower_bound: float, scale: float
+) -> tuple[Tensor, ...]:
+    """q⁺, β k⁺, k°, A, X and γ_last."""
     q = operands[0]
-    M, H, K, V = sizes.M, sizes.H, sizes.K, sizes.V
-    q_plus, k_end, w = (q.new_empty(M, H, CHUNK, K) for _ in range(3))
-    a = q.new_empty(M, H, CHUNK, CHUNK)
+    M, H, K = sizes.M, sizes.H, sizes.K
+    q_plus, k_plus, k_end = (q.new_empty(M, H, CHUNK, K) for _ in range(3))
+    a, x = (q.new_empty(M, H, CHUNK, CHUNK) for _ in range(2))
     decay = q.new_empty(M, H, K, dtype=torch.float32)
-    u = None if for_backward else q.new_empty(M, H, V, CHUNK)
-    x = torch.empty_like(a) if for_backward else None
+    launch = launches(K, sizes.V).prepare
     prepare_kernel[(M * H,)](
-        *operands, rows, q_plus, k_end, w, a, decay, u, x,
-        sizes.T, H, sizes.chunks_of_row, scale, lower_bound, K, V, rows is not None, for_backward,
-        **launches(K, V).prepare.options(),
+        *operands, rows, q_plus, k_plus, k_end, a, x, decay,
+        sizes.T, H, sizes.chunks_of_row, scale, lower_bound, K, launch.slice, rows is not None, launch.num_warps,
+        **launch.options(),
     )  # fmt: skip
-    return q_plus, k_end, w, a, decay, u, x
+    return q_plus, k_plus, k_end, a, x, decay
 
 
 @_forward.register_fake
@@ -164,31 +164,31 @@ def _(q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, lower_bound, s
 def _backward(
     do: Tensor, dfinal: Tensor,
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
-    initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None, entering: Tensor, written: Tensor,
+    initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None, o: Tensor, entering: Tensor, written: Tensor,
     lower_bound: float, scale: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v, z, beta, A_log, dt_bias and of the initial states (else empty)."""
     sizes = _Sizes(q, v, rows, sequences)
     M, H, K, V = sizes.M, sizes.H, sizes.K, sizes.V
-    operands = (q, k, v, z, beta, A_log, dt_bias)
-    q_plus, k_end, w, a, decay, _, x = _prepare(sizes, operands, rows, lower_bound, scale, for_backward=True)
-    leaving, dwritten = torch.empty_like(entering), torch.empty_like(written)
+    prepared = _prepare(sizes, (q, k, z, beta, A_log, dt_bias), rows, lower_bound, scale)
+    leaving, y = torch.empty_like(entering), torch.empty_like(written)
     dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(initial)
     launch = launches(K, V).reverse
     reverse_kernel[(sizes.N * H * (V // launch.slice),)](
-        do, dfinal, q_plus, k_end, w, a, decay, sequences, leaving, dwritten, dinitial,
+        do, dfinal, *prepared, sequences, leaving, y, dinitial,
         sizes.T, H, sizes.chunks_of_row, K, V, launch.slice, rows is not None, initial is not None,
         **launch.options(),
     )  # fmt: skip
-    del q_plus, k_end, w, a, decay  # their memory becomes that of the gradients
+    del prepared  # its memory becomes that of the gradients
     dq, dk, dv, dz, dbeta = (torch.empty_like(tensor) for tensor in (q, k, v, z, beta))
     dA_log_MH = q.new_empty(M, H, dtype=torch.float32)
     ddt_bias_MHK = q.new_empty(M, H, K, dtype=torch.float32)
+    launch = launches(K, V).local
     local_kernel[(M * H,)](
-        *operands, rows, do, x, written, dwritten, entering, leaving,
+        q, k, v, z, beta, A_log, dt_bias, rows, o, do, written, y, entering, leaving,
         dq, dk, dv, dz, dbeta, dA_log_MH, ddt_bias_MHK,
-        sizes.T, H, sizes.chunks_of_row, scale, lower_bound, K, V, rows is not None,
-        **launches(K, V).local.options(),
+        sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
+        K, V, launch.slice, rows is not None, launch.num_warps, **launch.options(),
     )  # fmt: skip
     dA_log = dA_log_MH.sum(0).to(A_log.dtype)
     ddt_bias = ddt_bias_MHK.sum(0).flatten().to(dt_bias.dtype)
@@ -196,14 +196,15 @@ def _backward(
 
 
 @_backward.register_fake
-def _(do, dfinal, q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, entering, written, lower_bound, scale):  # type: ignore[no-untyped-def]
+def _(do, dfinal, q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, o, entering, written, lower_bound, scale):  # type: ignore[no-untyped-def]
     dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(initial)
     return (*(torch.empty_like(tensor) for tensor in (q, k, v, z, beta, A_log, dt_bias)), dinitial)
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
     *tensors, lower_bound, scale, _ = inputs
-    ctx.save_for_backward(*tensors, *output[2:])
+    o, _, entering, written = output
+    ctx.save_for_backward(*tensors, o, entering, written)
     ctx.lower_bound, ctx.scale = lower_bound, scale
 
 
