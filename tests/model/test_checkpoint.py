@@ -213,6 +213,9 @@ def test_what_cannot_be_saved_or_filled_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"embedding\.weight is on the meta device"):
         save_model(empty, tmp_path)
     state = model().state_dict()
+    split = state | {"norm.weight": state["norm.weight"].as_subclass(type("Split", (torch.Tensor,), {}))}
+    with pytest.raises(ValueError, match=r"norm\.weight is a Split, and only a tensor that is whole and here can be"):
+        save_state(split, SMOKE, tmp_path)
     with pytest.raises(ValueError, match="max_shard_bytes is 0"):
         save_state(state, SMOKE, tmp_path, max_shard_bytes=0)
     del state["norm.weight"]
