@@ -75,14 +75,15 @@ class Written:
 
 
 def generate(
-    model: K3Model, prompts: Sequence[Prompt], sampling: Sampling | None = None, *, prefixes: PrefixStore | None = None
-) -> list[Written]:
+    model: K3Model, prompts: Sequence[Prompt], sampling: Sampling | None = None, *,
+    prefixes: PrefixStore | None = None, dtype: torch.dtype | None = None,
+) -> list[Written]:  # fmt: skip
     """What the model writes after each prompt. With `prefixes`, blocks that were read before are not read again.
 
-    Raises ValueError for an empty prompt, a `prefixes` of another configuration, and as `K3Model.forward` does.
+    `dtype` is that of the activations, which is the weights' unless they are cast on their way (as FSDP does). Raises ValueError for an empty prompt, a `prefixes` of another configuration, and as `K3Model.forward` does.
     """
     written = [Written() for _ in prompts]
-    for number, token, log_probability, stopped in stream(model, prompts, sampling, prefixes=prefixes):
+    for number, token, log_probability, stopped in stream(model, prompts, sampling, prefixes=prefixes, dtype=dtype):
         if stopped:
             written[number].finish = "stop"
         else:
@@ -92,8 +93,9 @@ def generate(
 
 
 def stream(
-    model: K3Model, prompts: Sequence[Prompt], sampling: Sampling | None = None, *, prefixes: PrefixStore | None = None
-) -> Iterator[tuple[int, int, float, bool]]:
+    model: K3Model, prompts: Sequence[Prompt], sampling: Sampling | None = None, *,
+    prefixes: PrefixStore | None = None, dtype: torch.dtype | None = None,
+) -> Iterator[tuple[int, int, float, bool]]:  # fmt: skip
     """The same while it is written: number of the prompt, token, its log probability, whether it ended the sequence.
 
     Raises ValueError as `generate` does, at the first token.
@@ -112,7 +114,7 @@ def stream(
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     alive = list(range(len(prompts)))
     with _inference(model):
-        h_ND, cache = _read(model, prompts, prefixes)
+        h_ND, cache = _read(model, prompts, prefixes, dtype or model.embedding.weight.dtype)
         log_p_NV = _log_probabilities(model, h_ND)
     for step in range(sampling.max_tokens):
         chosen = [_choose(row_V, sampling, generators[n]) for row_V, n in zip(log_p_NV, alive, strict=True)]
@@ -126,25 +128,30 @@ def stream(
             if len(going) < len(alive):
                 cache, alive = cache.select(going), [alive[row] for row in going]
             tokens_N1 = torch.tensor([[chosen[row]] for row in going], device=device)
-            log_p_NV = _log_probabilities(model, model.states(model.embed(tokens_N1), cache=cache)[:, -1])
+            log_p_NV = _log_probabilities(model, model(tokens_N1, cache=cache)[:, -1])
 
 
-def _read(model: K3Model, prompts: Sequence[Prompt], prefixes: PrefixStore | None) -> tuple[Tensor, HybridCache]:
-    """The states after the last token of each prompt, and the cache after all of them."""
-    weight = model.embedding.weight
-    tokens = [torch.as_tensor(prompt.tokens, dtype=torch.int64, device=weight.device) for prompt in prompts]
+def _read(
+    model: K3Model, prompts: Sequence[Prompt], prefixes: PrefixStore | None, dtype: torch.dtype
+) -> tuple[Tensor, HybridCache]:
+    """The normed states after the last token of each prompt, and the cache after all of them."""
+    device = model.embedding.weight.device
+    tokens = [torch.as_tensor(prompt.tokens, dtype=torch.int64, device=device) for prompt in prompts]
     if prefixes is not None:
-        read = [_read_one(model, ids, prompt.images, prefixes) for ids, prompt in zip(tokens, prompts, strict=True)]
+        read = [
+            _read_one(model, ids, prompt.images, prefixes, dtype) for ids, prompt in zip(tokens, prompts, strict=True)
+        ]
         return torch.cat([h_1D for h_1D, _ in read]), HybridCache.stack([cache for _, cache in read])
     ends_N = torch.tensor([len(ids) for ids in tokens]).cumsum(0)
-    cache = HybridCache.empty(model.config, len(prompts), weight.dtype, weight.device)
-    x_1TD = model.embed(torch.cat(tokens)[None], [image for prompt in prompts for image in prompt.images])
-    groups = Groups(1, x_1TD.shape[1], torch.nn.functional.pad(ends_N, (1, 0)))
-    return model.states(x_1TD, groups, cache)[0, ends_N.to(weight.device) - 1], cache
+    cache = HybridCache.empty(model.config, len(prompts), dtype, device)
+    images = [image for prompt in prompts for image in prompt.images]
+    tokens_1T = torch.cat(tokens)[None]
+    groups = Groups(1, tokens_1T.shape[1], torch.nn.functional.pad(ends_N, (1, 0)))
+    return model(tokens_1T, images=images, groups=groups, cache=cache)[0, ends_N.to(device) - 1], cache
 
 
 def _read_one(
-    model: K3Model, tokens_T: Tensor, images: Sequence[Patches], prefixes: PrefixStore
+    model: K3Model, tokens_T: Tensor, images: Sequence[Patches], prefixes: PrefixStore, dtype: torch.dtype
 ) -> tuple[Tensor, HybridCache]:
     starts = _places(tokens_T, model.config.media_pad_id)
     if len(starts) != len(images):
@@ -153,7 +160,7 @@ def _read_one(
     # The last token is always read, for its states.
     keys = prefixes.keys(tokens_T[: len(tokens_T) - 1], placed)
     blocks, cache = prefixes.longest(keys)
-    cache = cache or HybridCache.empty(model.config, 1, model.embedding.weight.dtype, tokens_T.device)
+    cache = cache or HybridCache.empty(model.config, 1, dtype, tokens_T.device)
     done = blocks * prefixes.block
     # A picture that the boundary cuts is seen again whole; those before it are not.
     cut = [at for at, image in placed if at < done < at + image.tokens]
@@ -163,7 +170,7 @@ def _read_one(
         block_1TD, x_1TD = x_1TD[:, : prefixes.block], x_1TD[:, prefixes.block :]
         model.states(block_1TD, cache=cache)
         prefixes.put(keys[number], cache)
-    return model.states(x_1TD, cache=cache)[:, -1], cache
+    return model.norm(model.states(x_1TD, cache=cache)[:, -1]), cache
 
 
 def _places(tokens_T: Tensor, media_pad: int) -> list[int]:
@@ -176,7 +183,7 @@ def _places(tokens_T: Tensor, media_pad: int) -> list[int]:
 
 def _log_probabilities(model: K3Model, h_ND: Tensor) -> Tensor:
     """[N, V] in fp32, on the CPU. A place of a picture is never written: it would need a picture."""
-    logits_NV = model.head(model.norm(h_ND)).float()
+    logits_NV = model.head(h_ND).float()
     logits_NV[:, model.config.media_pad_id] = -torch.inf
     return logits_NV.log_softmax(-1).cpu()
 

@@ -73,9 +73,13 @@ class QuantileBalancer(nn.Module):
         new_E = (quantile_E - quantile_E.mean()).to(self.bias.dtype)
         excess = load_excess(self.load_E)
         self.bias.copy_(torch.where(tokens > 0, new_E, self.bias))
+        self.forget()
+        return excess
+
+    def forget(self) -> None:
+        """Drops the counts, as of a step that is not taken."""
         self.histogram_EB.zero_()
         self.load_E.zero_()
-        return excess
 
     def _bins(self) -> tuple[Tensor, Tensor]:
         """Lowest edge and width. α lies between the least bias and 1 plus the greatest, s between 0 and 1."""

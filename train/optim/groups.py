@@ -39,7 +39,7 @@ from ...model.vision.positions import PatchPositions
 from ...model.vision.projector import Projector
 from ...model.vision.vit import MoonViT, VisionBlock
 
-Optimiser = Literal["muon", "adamw"]
+Optimiser = Literal["muon", "adamw", "none"]
 Blocks = Callable[[Any], tuple[int, ...]]
 """The pattern of rows (see `newton_schulz`) of a parameter, read from the module that it belongs to."""
 
@@ -122,6 +122,9 @@ RULES = (
     Rule(Projector, _linears("in_proj", "out_proj"), "adamw"),
 )
 
+IDLE = ("layers.0.attention_mix.query", "layers.0.attention_mix.norm_weight")
+"""What no gradient reaches, and no optimiser has: the first mix of all has one source (see `ResidualStream`)."""
+
 
 def parameter_table(model: nn.Module, weight_decay: float = 0.1) -> list[Entry]:
     """An entry for each parameter, in the order of the model, which may be on the meta device, or sharded.
@@ -136,11 +139,12 @@ def parameter_table(model: nn.Module, weight_decay: float = 0.1) -> list[Entry]:
             problem = f"{len(found)} rules of the optimisers' table ({owners})" if found else "no rule"
             raise ValueError(f"parameter {name} {list(parameter.shape)} falls under {problem}, and must under one")
         rule, owner = found[0]
+        optimiser: Optimiser = "none" if name in IDLE else rule.optimiser
         pattern: tuple[int, ...] = ()
-        if rule.optimiser == "muon":
+        if optimiser == "muon":
             pattern = rule.blocks(owner) if rule.blocks else (parameter.shape[-2],)
-        decay = weight_decay if rule.decays else 0.0
-        table.append(Entry(name, rule.owner.__name__, tuple(parameter.shape), rule.optimiser, pattern, decay))
+        decay = weight_decay if rule.decays and optimiser != "none" else 0.0
+        table.append(Entry(name, rule.owner.__name__, tuple(parameter.shape), optimiser, pattern, decay))
     return table
 
 
@@ -154,7 +158,7 @@ def describe(table: Sequence[Entry]) -> str:
     """The table for people: a line for all parameters that are alike but for numbers in their names, and the sums."""
     alike: dict[tuple[Any, ...], list[Entry]] = {}
     for entry in table:
-        pattern = re.sub(r"(?<=\.)\d+(?=\.)", "*", entry.name)
+        pattern = entry.name if entry.name in IDLE else re.sub(r"(?<=\.)\d+(?=\.)", "*", entry.name)
         key = (entry.owner, pattern, entry.shape, entry.optimiser, entry.block_rows, entry.weight_decay)
         alike.setdefault(key, []).append(entry)
     lines = [("part", "parameter", "tensors", "shape", "matrices of each", "optimiser", "decay")]
@@ -180,8 +184,10 @@ def _rules_of(model: nn.Module, name: str) -> list[tuple[Rule, nn.Module]]:
 
 def _sums(table: Sequence[Entry]) -> list[str]:
     lines = []
-    for optimiser in ("muon", "adamw"):
+    for optimiser in ("muon", "adamw", "none"):
         entries = [entry for entry in table if entry.optimiser == optimiser]
+        if not entries:
+            continue
         matrices = sum(count for entry in entries for count, _, _ in entry.matrices)
         held = f", {matrices:,} matrices" if matrices else ""
         numbers = sum(prod(entry.shape) for entry in entries)

@@ -2,8 +2,8 @@
 
     M ← μM + (1 − μ)G;  X = NS(μM + (1 − μ)G), block by block;  W ← W − η(0.2·√max(R, C)·X + λW)
 
-(Moonlight, arXiv:2502.16982, Eq. 4; the mean of gradients instead of their sum, as `torch.optim.Muon` has it: X does not
-know the difference.) An orthogonal X has a root mean square of 1/√max(R, C), so the update has that of AdamW, 0.2, and
+(Moonlight, arXiv:2502.16982, Eq. 4; with the mean of gradients instead of their sum, like `torch.optim.Muon`: X is the
+same.) An orthogonal X has a root mean square of 1/√max(R, C), so the update has that of AdamW, about 0.2, and
 both share a learning rate. The blocks of a head or an expert have their own R and C (K3 report, §2.5).
 
 `sharding` says what happens where a parameter is cut over ranks. Letters: R rows, C columns.

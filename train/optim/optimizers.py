@@ -52,11 +52,18 @@ class Optimizers:
         return [one for one in (self.muon, self.adamw) if one is not None]
 
     def step(self, learning_rate: float) -> None:
-        """Under sharding all ranks must call this. Raises RuntimeError that names parameters without a gradient."""
-        missing = [name for name, parameter in self._parameters.items() if parameter.grad is None]
+        """Under sharding all ranks must call this.
+
+        Raises RuntimeError that names parameters without a gradient, or one that should have none.
+        """
+        trained = [*self._names("muon"), *self._names("adamw")]
+        missing = [name for name in trained if self._parameters[name].grad is None]
         if missing:
             others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise RuntimeError(f"{missing[0]}{others} had no part in the step: there is no gradient")
+        for name in self._names("none"):
+            if self._parameters[name].grad is not None:
+                raise RuntimeError(f"{name} has a gradient, but no optimiser: the table takes it for idle")
         for optimizer in self.both:
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate

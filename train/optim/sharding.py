@@ -53,7 +53,7 @@ def rows(tensor: Tensor) -> Tensor:
 
 
 def row_shards(parameter: Tensor) -> RowShards | None:
-    """How the rows of a parameter are spread, or None when this rank has them all.
+    """How the rows of a matrix or a stack of them are spread, or None when this rank has them all.
 
     Raises ValueError when it is cut along another dimension than the first, or along several axes of a mesh.
     """
