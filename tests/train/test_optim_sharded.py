@@ -235,6 +235,10 @@ def test_a_parameter_cut_along_its_columns_is_refused(tmp_path):
             row_shards(distribute_tensor(weight, mesh, [Shard(1)]))
         assert row_shards(distribute_tensor(weight, mesh, [Replicate()])) is None
         assert row_shards(distribute_tensor(weight, mesh, [Shard(0)])).bounds == (0, 4)
+        copies_and_shards = init_device_mesh("cpu", (1, 1))
+        assert row_shards(distribute_tensor(weight, copies_and_shards, [Replicate(), Shard(0)])).bounds == (0, 4)
+        with pytest.raises(ValueError, match="cut once"):
+            row_shards(distribute_tensor(weight, copies_and_shards, [Shard(0), Shard(0)]))
     finally:
         dist.destroy_process_group()
 

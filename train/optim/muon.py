@@ -25,14 +25,20 @@ from .sharding import RowShards, at_owners_, local, owners, row_shards, rows
 UPDATE_RMS = 0.2
 
 
+class _Layout(NamedTuple):
+    """Of a parameter: its pattern of blocks, the scale of each row that is here, and how its rows are spread."""
+
+    block_rows: tuple[int, ...]
+    scale_R1: Tensor
+    shards: RowShards | None
+
+
 class _Job(NamedTuple):
     """A parameter in a step: what of it is here, as matrices [R, C]."""
 
     weight_RC: Tensor
     direction_RC: Tensor
-    scale_R1: Tensor
-    block_rows: tuple[int, ...]
-    shards: RowShards | None
+    layout: _Layout
 
 
 class Muon(torch.optim.Optimizer):
@@ -55,7 +61,7 @@ class Muon(torch.optim.Optimizer):
                 of blocks does not divide, or that is cut over ranks in a way that `row_shards` does not know.
         """
         self.newton_schulz_dtype = newton_schulz_dtype
-        self._scales: dict[Tensor, Tensor] = {}
+        self._layouts: dict[Tensor, _Layout] = {}
         defaults = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "block_rows": block_rows}
         super().__init__(params, defaults)
 
@@ -63,10 +69,7 @@ class Muon(torch.optim.Optimizer):
         super().add_param_group(param_group)
         group = self.param_groups[-1]
         for parameter in group["params"]:
-            pattern = _pattern(parameter, group["block_rows"])
-            scale_R1 = _scale(parameter, pattern)
-            shards = row_shards(parameter)
-            self._scales[parameter] = scale_R1 if shards is None else scale_R1[shards.mine]
+            self._layouts[parameter] = _layout(parameter, group["block_rows"])
             self.state[parameter]["momentum"] = torch.zeros_like(parameter)
 
     @torch.no_grad()
@@ -82,7 +85,7 @@ class Muon(torch.optim.Optimizer):
             for job in prepared:
                 job.weight_RC.mul_(1 - group["lr"] * group["weight_decay"])
                 update_RC = job.direction_RC.to(job.weight_RC.dtype)
-                job.weight_RC.addcmul_(update_RC, job.scale_R1, value=-group["lr"])
+                job.weight_RC.addcmul_(update_RC, job.layout.scale_R1, value=-group["lr"])
         return loss
 
     def _prepare(self, parameter: Tensor, group: dict[str, Any]) -> _Job:
@@ -95,53 +98,49 @@ class Muon(torch.optim.Optimizer):
         momentum.lerp_(gradient, 1 - group["momentum"])
         dtype = self.newton_schulz_dtype or (torch.bfloat16 if weight.is_cuda else weight.dtype)
         direction = gradient.lerp(momentum, group["momentum"]).to(dtype)
-        pattern = _pattern(parameter, group["block_rows"])
-        return _Job(rows(weight), rows(direction), self._scales[parameter], pattern, row_shards(parameter))
+        return _Job(rows(weight), rows(direction), self._layouts[parameter])
 
 
 def _orthogonalise(jobs: list[_Job]) -> None:
     """Blocks that are here as a whole at once, in place; those that are cut at their owners."""
-    cut: dict[Any, list[_Job]] = defaultdict(list)
     here: list[_Job] = []
+    cut: dict[Any, list[_Job]] = defaultdict(list)
     for job in jobs:
-        if job.shards is not None and job.shards.cuts(job.block_rows):
-            cut[job.shards.group].append(job)
+        block_rows, _, shards = job.layout
+        if shards is not None and shards.cuts(block_rows):
+            cut[shards.group].append(job)
         else:
             here.append(job)
-    orthogonalise_([job.direction_RC for job in here], [job.block_rows for job in here])
+    orthogonalise_([job.direction_RC for job in here], [job.layout.block_rows for job in here])
     for together in cut.values():
-        shards = [job.shards for job in together if job.shards is not None]
-        patterns = [job.block_rows for job in together]
-
-        def work_(mine: list[int], matrices_RC: list[Tensor], patterns: list[tuple[int, ...]] = patterns) -> None:
-            orthogonalise_(matrices_RC, [patterns[number] for number in mine])
-
-        costs = [_cost(job) for job in together]
-        chosen = owners(costs, len(shards[0].bounds) - 1)
-        at_owners_([job.direction_RC for job in together], shards, chosen, work_)
+        _orthogonalise_cut([job.direction_RC for job in together], [job.layout for job in together])
 
 
-def _cost(job: _Job) -> float:
-    """About the multiplications of a step of Newton–Schulz, over all ranks."""
-    assert job.shards is not None
-    R, C = job.shards.bounds[-1], job.direction_RC.shape[1]
-    return float(R * C * min(C, max(job.block_rows)))
+def _orthogonalise_cut(directions_RC: list[Tensor], layouts: list[_Layout]) -> None:
+    shards = [layout.shards for layout in layouts if layout.shards is not None]
+
+    def work_(mine: list[int], matrices_RC: list[Tensor]) -> None:
+        orthogonalise_(matrices_RC, [layouts[job].block_rows for job in mine])
+
+    # About the multiplications of a step of Newton–Schulz, of the whole matrix.
+    costs = [
+        float(one.bounds[-1] * direction_RC.shape[1] * min(direction_RC.shape[1], max(layout.block_rows)))
+        for one, direction_RC, layout in zip(shards, directions_RC, layouts, strict=True)
+    ]
+    at_owners_(directions_RC, shards, owners(costs, len(shards[0].bounds) - 1), work_)
 
 
-def _pattern(parameter: Tensor, block_rows: tuple[int, ...] | None) -> tuple[int, ...]:
+def _layout(parameter: Tensor, block_rows: tuple[int, ...] | None) -> _Layout:
     if parameter.ndim not in (2, 3) or not parameter.numel():
         raise ValueError(f"Muon is for matrices and stacks of them, not for {list(parameter.shape)}")
     if parameter.dtype not in (torch.float32, torch.float64):
         raise ValueError(f"a matrix {list(parameter.shape)} is {parameter.dtype}; Muon trains fp32 (master) weights")
     pattern = block_rows or (parameter.shape[-2],)
-    if parameter.numel() // parameter.shape[-1] % sum(pattern):
-        raise ValueError(f"blocks of {list(pattern)} rows do not divide a matrix {list(parameter.shape)}")
-    return pattern
-
-
-def _scale(parameter: Tensor, pattern: tuple[int, ...]) -> Tensor:
-    """0.2·√max(R, C) of the block that each row belongs to."""
     columns = parameter.shape[-1]
+    patterns, left = divmod(parameter.numel() // columns, sum(pattern))
+    if left:
+        raise ValueError(f"blocks of {list(pattern)} rows do not divide a matrix {list(parameter.shape)}")
     scales = [UPDATE_RMS * max(height, columns) ** 0.5 for height in pattern for _ in range(height)]
-    repeats = parameter.numel() // columns // len(scales)
-    return local(parameter).new_tensor(scales).repeat(repeats)[:, None]
+    scale_R1 = local(parameter).new_tensor(scales).repeat(patterns)[:, None]
+    shards = row_shards(parameter)
+    return _Layout(pattern, scale_R1 if shards is None else scale_R1[shards.mine], shards)

@@ -98,33 +98,30 @@ def at_owners_(
     `work_` is given the numbers of the matrices that this rank owns, and the matrices. All shards are of one group,
     and all ranks of it must call this with the same jobs.
     """
-    group, me = shards[0].group, shards[0].rank
-    ranks = len(shards[0].bounds) - 1
-    columns = [piece.shape[1] for piece in pieces_RC]
-    outgoing = [[job for job in range(len(pieces_RC)) if owner[job] == rank] for rank in range(ranks)]
-    here = outgoing[me]
+    group, me, ranks = shards[0].group, shards[0].rank, len(shards[0].bounds) - 1
+    order = sorted(range(len(pieces_RC)), key=lambda job: owner[job])
+    here = [job for job in order if owner[job] == me]
 
     def size(job: int, rank: int) -> int:
-        return (shards[job].bounds[rank + 1] - shards[job].bounds[rank]) * columns[job]
+        """Numbers of the job's matrix that a rank holds."""
+        mine = shards[job].rows_of(rank)
+        return (mine.stop - mine.start) * pieces_RC[job].shape[1]
 
-    by_owner = [size(job, me) for jobs in outgoing for job in jobs]
-    by_source = [size(job, rank) for rank in range(ranks) for job in here]
-    to_owners = [sum(size(job, me) for job in jobs) for jobs in outgoing]
-    from_sources = [sum(size(job, rank) for job in here) for rank in range(ranks)]
+    to_owners = [sum(size(job, me) for job in order if owner[job] == rank) for rank in range(ranks)]
+    from_holders = [sum(size(job, rank) for job in here) for rank in range(ranks)]
+    sent = torch.cat([pieces_RC[job].reshape(-1) for job in order])
+    received = sent.new_empty(sum(from_holders))
+    dist.all_to_all_single(received, sent, from_holders, to_owners, group=group)
 
-    sent = torch.cat([pieces_RC[job].reshape(-1) for jobs in outgoing for job in jobs])
-    received = sent.new_empty(sum(from_sources))
-    dist.all_to_all_single(received, sent, from_sources, to_owners, group=group)
-    parts = received.split(by_source)
-    matrices = [torch.cat(parts[at :: len(here)]).view(-1, columns[job]) for at, job in enumerate(here)]
-    work_(here, matrices)
-    back = [
-        matrix[shards[job].rows_of(rank)].reshape(-1)
-        for rank in range(ranks)
-        for job, matrix in zip(here, matrices, strict=True)
+    parts = received.split([size(job, rank) for rank in range(ranks) for job in here])
+    matrices = [
+        torch.cat(parts[number :: len(here)]).view(-1, pieces_RC[job].shape[1]) for number, job in enumerate(here)
     ]
-    returned = torch.cat(back) if back else received
-    dist.all_to_all_single(sent, returned, to_owners, from_sources, group=group)
-    order = [job for jobs in outgoing for job in jobs]
-    for job, part in zip(order, sent.split(by_owner), strict=True):
+    work_(here, matrices)
+    for number, (job, matrix) in enumerate(zip(here, matrices, strict=True)):
+        for rank in range(ranks):
+            parts[rank * len(here) + number].copy_(matrix[shards[job].rows_of(rank)].reshape(-1))
+
+    dist.all_to_all_single(sent, received, to_owners, from_holders, group=group)
+    for job, part in zip(order, sent.split([size(job, me) for job in order]), strict=True):
         pieces_RC[job].copy_(part.view_as(pieces_RC[job]))
