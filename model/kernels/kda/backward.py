@@ -36,9 +36,9 @@ from .tiles import (
     as_rows,
     by_tile,
     chunk_rows,
-    inverse_length,
     level_factors,
     level_masks,
+    log2_decays,
     places,
     rows_by_tile,
     sequence_chunks,
@@ -93,16 +93,15 @@ def reverse_kernel(
         tl.store(dinitial_ptr + place_state_SK, dstate_SK)
 
 
-@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound"])
-def local_kernel(
-    q_ptr, k_ptr, v_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
-    o_ptr, do_ptr, written_ptr, y_ptr, entering_ptr, leaving_ptr,
-    dq_ptr, dk_ptr, dv_ptr, dz_ptr, dbeta_ptr, dA_log_ptr, ddt_bias_ptr,
-    T, H, chunks_of_row, scale, lower_bound,
-    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
+@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale"])
+def pairs_kernel(
+    v_ptr, beta_ptr, o_ptr, do_ptr, written_ptr, y_ptr, table_ptr,
+    dA_ptr, dP_ptr, sums_ptr, dv_ptr, dbeta_ptr,
+    T, H, chunks_of_row, scale,
+    V: tl.constexpr, PACKED: tl.constexpr,
 ):  # fmt: skip
-    """One chunk of one head, SLICE key channels at a time."""
-    OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
+    """One chunk of one head: gradients of v, of β and of the products of rows, and the rows' own products."""
+    OPERAND: tl.constexpr = written_ptr.dtype.element_ty
     chunk = tl.program_id(0) // H
     head = tl.program_id(0) % H
     start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
@@ -112,127 +111,152 @@ def local_kernel(
     token = start * H + head
     row_C = tl.arange(0, CHUNK)
     is_row_C = row_C < end - start
+    is_row_C1 = is_row_C[:, None]
     i, j = row_C[:, None], row_C[None, :]
     value_V = tl.arange(0, V)
-    place_CV = i * (H * V) + value_V[None, :]
-    place_VC = value_V[:, None] * CHUNK + j
+    place_CV = token * V + i * (H * V) + value_V[None, :]
+    place_VC = block * (V * CHUNK) + value_V[:, None] * CHUNK + j
+    place_CC = block * (CHUNK * CHUNK) + i * CHUNK + j
 
-    # Values, and the gradients of products of rows.
+    written_VC = tl.load(written_ptr + place_VC)
+    do_CV = tl.load(do_ptr + place_CV, mask=is_row_C1, other=0.0)
+    dA_CC = tl.where(i >= j, scale * tl.dot(do_CV, written_VC), 0.0)
+    tl.store(dA_ptr + place_CC, dA_CC.to(OPERAND))
+    o_CV = tl.load(o_ptr + place_CV, mask=is_row_C1, other=0.0)
+    qdq_C = tl.sum(do_CV.to(tl.float32) * o_CV.to(tl.float32), 1)
+    tl.store(sums_ptr + block * (2 * CHUNK) + row_C, qdq_C)
+
     beta_C = tl.load(beta_ptr + token + row_C * H, mask=is_row_C, other=0.0).to(tl.float32)
     beta_C = tl.where(is_row_C, sigmoid(beta_C), 0.0)
-    do_CV = tl.load(do_ptr + token * V + place_CV, mask=is_row_C[:, None], other=0.0)
-    o_CV = tl.load(o_ptr + token * V + place_CV, mask=is_row_C[:, None], other=0.0)
-    qdq_C = tl.sum(do_CV.to(tl.float32) * o_CV.to(tl.float32), 1)
-    written_VC = tl.load(written_ptr + block * (V * CHUNK) + place_VC)
-    y_VC = tl.load(y_ptr + block * (V * CHUNK) + place_VC)
+    y_VC = tl.load(y_ptr + place_VC)
+    dP_CC = tl.where(i > j, beta_C[:, None] * -tl.dot(tl.trans(y_VC), written_VC), 0.0)
+    tl.store(dP_ptr + place_CC, dP_CC.to(OPERAND))
     common_C = tl.sum(y_VC.to(tl.float32) * written_VC.to(tl.float32), 0)
     tl.store(dbeta_ptr + token + row_C * H, common_C * (1.0 - beta_C), mask=is_row_C)
-    v_CV = tl.load(v_ptr + token * V + place_CV, mask=is_row_C[:, None], other=0.0)
     dv_CV = beta_C[:, None] * tl.trans(y_VC).to(tl.float32)
-    tl.store(dv_ptr + token * V + place_CV, dv_CV.to(OPERAND), mask=is_row_C[:, None])
+    tl.store(dv_ptr + place_CV, dv_CV.to(OPERAND), mask=is_row_C1)
+    v_CV = tl.load(v_ptr + place_CV, mask=is_row_C1, other=0.0)
     kdk_C = 2.0 * common_C - tl.sum(dv_CV * v_CV.to(tl.float32), 1)
-    dA_CC = tl.where(i >= j, scale * tl.dot(do_CV, written_VC), 0.0).to(OPERAND)
-    dAT_CC = tl.where(j >= i, scale * tl.dot(tl.trans(written_VC), tl.trans(do_CV)), 0.0).to(OPERAND)
-    dP_CC = tl.where(i > j, beta_C[:, None] * -tl.dot(tl.trans(y_VC), written_VC), 0.0).to(OPERAND)
-    dPT_CC = tl.where(j > i, beta_C[None, :] * -tl.dot(tl.trans(written_VC), y_VC), 0.0).to(OPERAND)
+    tl.store(sums_ptr + block * (2 * CHUNK) + CHUNK + row_C, kdk_C)
 
-    row_QR = rows_by_tile()
+
+@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound"])
+def local_kernel(
+    q_ptr, k_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
+    do_ptr, written_ptr, y_ptr, entering_ptr, leaving_ptr, dA_ptr, dP_ptr, lengths_ptr, sums_ptr,
+    dq_ptr, dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
+    T, H, chunks_of_row, scale, lower_bound,
+    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
+):  # fmt: skip
+    """One chunk of one head and SLICE of its key channels."""
+    OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
+    SLICES: tl.constexpr = K // SLICE
+    TILES: tl.constexpr = CHUNK // TILE
+    program = tl.program_id(0)
+    first = (program % SLICES) * SLICE
+    head = (program // SLICES) % H
+    chunk = program // SLICES // H
+    start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
+    if start >= end:
+        return
+    block = chunk.to(tl.int64) * H + head
+    token = start * H + head
+    row_C, row_QR = tl.arange(0, CHUNK), rows_by_tile()
+    i, j = row_C[:, None], row_C[None, :]
+    is_row_C1 = (row_C < end - start)[:, None]
     is_row_QR1 = (row_QR < end - start)[:, :, None]
-    channel_K = tl.arange(0, SLICE)
+    value_V, channel_K = tl.arange(0, V), tl.arange(0, SLICE)
     place_QRK = places(row_QR * (H * K), channel_K, WARPS)
-    q_ptr += token * K
-    k_ptr += token * K
-    z_ptr += token * K
-    dt_bias_ptr += head * K
-    slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
-    q_length_QR = inverse_length(q_ptr, place_QRK, is_row_QR1, K, SLICE)
-    k_length_QR = inverse_length(k_ptr, place_QRK, is_row_QR1, K, SLICE)
-    qdq_QR = tl.reshape(qdq_C, [CHUNK // TILE, TILE])
-    kdk_QR = tl.reshape(kdk_C, [CHUNK // TILE, TILE])
-    beta_QR1 = tl.reshape(beta_C, [CHUNK // TILE, TILE, 1])
+    place_VC = block * (V * CHUNK) + value_V[:, None] * CHUNK + j
+    place_VK = block * (V * K) + value_V[:, None] * K + first + channel_K[None, :]
+    place_CC = block * (CHUNK * CHUNK) + i * CHUNK + j
     halves_CC, tiles_CC = level_masks()
     own_CC = (halves_CC | tiles_CC) == 0
-    zero = tl.zeros([CHUNK, CHUNK], dtype=OPERAND)
-    dA_log = 0.0
-    for first in range(0, K, SLICE):
-        # Through the states.
-        place_VK = block * (V * K) + value_V[:, None] * K + first + channel_K[None, :]
-        entering_VK = tl.load(entering_ptr + place_VK)
-        leaving_VK = tl.load(leaving_ptr + place_VK)
-        dq_start_CK = tl.dot(do_CV, entering_VK)
-        dk_start_CK = tl.dot(tl.trans(y_VC), entering_VK)
-        dk_end_CK = tl.dot(tl.trans(written_VC), leaving_VK)
-        dstate_K = tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
+    q_ptr += token * K + first
+    k_ptr += token * K + first
+    z_ptr += token * K + first
+    dt_bias_ptr += head * K + first
+    slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
 
-        # The decays and the rows that they scale, as `prepare_kernel` has them.
-        z_QRK = tl.load(z_ptr + first + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32)
-        z_QRK += tl.load(dt_bias_ptr + first + channel_K).to(tl.float32)[None, None, :]
-        gate_QRK = sigmoid(slope * z_QRK)
-        log2_decay_QRK = tl.where(is_row_QR1, (lower_bound * LOG2E) * gate_QRK, 0.0)
-        local_QRK, a0, a1, a2, a3, last = tile_decays(log2_decay_QRK)
-        from_start_QK, to_end_QK, to_next_QK, to_half_QK, from_half_QK = level_factors(a0, a1, a2, a3, last)
-        down_QRK = tl.exp2(local_QRK + BALANCE)
-        up_QRK = tl.exp2(-local_QRK - BALANCE)
-        q_QRK = tl.load(q_ptr + first + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * q_length_QR[:, :, None]
-        k_QRK = tl.load(k_ptr + first + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * k_length_QR[:, :, None]
-        q_down_QRK, k_down_QRK, k_up_QRK = q_QRK * down_QRK, k_QRK * down_QRK, k_QRK * up_QRK
+    # The decays, as `prepare_kernel` has them.
+    log2_decay_QRK = log2_decays(z_ptr, dt_bias_ptr, place_QRK, channel_K, is_row_QR1, slope, lower_bound)
+    local_QRK, a0, a1, a2, a3, last = tile_decays(log2_decay_QRK)
+    from_start_QK, to_end_QK, to_next_QK, to_half_QK, from_half_QK = level_factors(a0, a1, a2, a3, last)
+    down_QRK = tl.exp2(local_QRK + BALANCE)
+    up_QRK = tl.exp2(-local_QRK - BALANCE)
+    k_length_QR = tl.load(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_QR)
+    k_QRK = tl.load(k_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * k_length_QR[:, :, None]
 
-        # Pairs of one tile, and of two tiles of one half.
-        q_down_CK, k_down_CK = as_rows(q_down_QRK.to(OPERAND)), as_rows(k_down_QRK.to(OPERAND))
-        k_up_CK = as_rows(k_up_QRK.to(OPERAND))
-        dq_CK = tl.dot(tl.where(own_CC, dA_CC, zero), k_up_CK)
-        dk_plus_CK = tl.dot(tl.where(own_CC, dP_CC, zero), k_up_CK)
-        dk_minus_CK = tl.dot(tl.where(own_CC, dAT_CC, zero), q_down_CK)
-        dk_minus_CK = tl.dot(tl.where(own_CC, dPT_CC, zero), k_down_CK, dk_minus_CK)
-        k_up_CK = as_rows((k_up_QRK * to_next_QK[:, None, :]).to(OPERAND))
-        dq_CK = tl.dot(tl.where(tiles_CC, dA_CC, zero), k_up_CK, dq_CK)
-        dk_plus_CK = tl.dot(tl.where(tiles_CC, dP_CC, zero), k_up_CK, dk_plus_CK)
-        level_CK = tl.dot(tl.where(tiles_CC, dAT_CC, zero), q_down_CK)
-        level_CK = tl.dot(tl.where(tiles_CC, dPT_CC, zero), k_down_CK, level_CK)
-        dk_minus_QRK = tl.reshape(dk_minus_CK, [CHUNK // TILE, TILE, SLICE])
-        dk_minus_QRK += to_next_QK[:, None, :] * tl.reshape(level_CK, [CHUNK // TILE, TILE, SLICE])
+    # What multiplies keys on the right: gradients of queries, and of keys as k⁺ (from the start).
+    k_up_QRK = k_QRK * up_QRK
+    k_up_CK = as_rows(k_up_QRK.to(OPERAND))
+    k_next_CK = as_rows((k_up_QRK * to_next_QK[:, None, :]).to(OPERAND))
+    k_half_CK = as_rows((k_up_QRK * to_half_QK[:, None, :]).to(OPERAND))
+    entering_VK = tl.load(entering_ptr + place_VK)
+    dA_CC = tl.load(dA_ptr + place_CC)
+    zero = tl.zeros_like(dA_CC)
+    do_CV = tl.load(do_ptr + token * V + i * (H * V) + value_V[None, :], mask=is_row_C1, other=0.0)
+    dq_QRK = (scale * from_start_QK)[:, None, :] * tl.reshape(tl.dot(do_CV, entering_VK), [TILES, TILE, SLICE])
+    dq_QRK += from_half_QK[:, None, :] * tl.reshape(tl.dot(dA_CC, k_half_CK), [TILES, TILE, SLICE])
+    level_CK = tl.dot(tl.where(own_CC, dA_CC, zero), k_up_CK)
+    level_CK = tl.dot(tl.where(tiles_CC, dA_CC, zero), k_next_CK, level_CK)
+    dq_QRK = (dq_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * down_QRK
+    q_length_QR = tl.load(lengths_ptr + block * (2 * CHUNK) + row_QR)
+    q_QRK = tl.load(q_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * q_length_QR[:, :, None]
+    dG_QRK = q_QRK * dq_QRK
+    qdq_QR = tl.load(sums_ptr + block * (2 * CHUNK) + row_QR)
+    dq_QRK = q_length_QR[:, :, None] * (dq_QRK - q_QRK * qdq_QR[:, :, None])
+    tl.store(dq_ptr + token * K + first + place_QRK, dq_QRK.to(OPERAND), mask=is_row_QR1)
+    q_down_QRK = q_QRK * down_QRK
 
-        # Pairs of two halves: rows of the other half are zero, so nothing need be masked.
-        q_down_CK = as_rows((q_down_QRK * from_half_QK[:, None, :]).to(OPERAND))
-        k_down_CK = as_rows((k_down_QRK * from_half_QK[:, None, :]).to(OPERAND))
-        level_CK = tl.dot(dAT_CC, q_down_CK)
-        level_CK = tl.dot(dPT_CC, k_down_CK, level_CK)
-        dk_minus_QRK += to_half_QK[:, None, :] * tl.reshape(level_CK, [CHUNK // TILE, TILE, SLICE])
-        k_up_CK = as_rows((k_up_QRK * to_half_QK[:, None, :]).to(OPERAND))
-        level_CK = tl.dot(dA_CC, k_up_CK)
-        dq_QRK = tl.reshape(dq_CK, [CHUNK // TILE, TILE, SLICE])
-        dq_QRK += from_half_QK[:, None, :] * tl.reshape(level_CK, [CHUNK // TILE, TILE, SLICE])
-        level_CK = tl.dot(dP_CC, k_up_CK)
-        dk_plus_QRK = tl.reshape(dk_plus_CK, [CHUNK // TILE, TILE, SLICE])
-        dk_plus_QRK += from_half_QK[:, None, :] * tl.reshape(level_CK, [CHUNK // TILE, TILE, SLICE])
+    beta_QR = sigmoid(tl.load(beta_ptr + token + row_QR * H, mask=row_QR < end - start, other=0.0).to(tl.float32))
+    y_VC = tl.load(y_ptr + place_VC)
+    dP_CC = tl.load(dP_ptr + place_CC)
+    dk_QRK = tl.reshape(tl.dot(tl.trans(y_VC), entering_VK), [TILES, TILE, SLICE])
+    dk_QRK *= -from_start_QK[:, None, :] * beta_QR[:, :, None]
+    dk_QRK += from_half_QK[:, None, :] * tl.reshape(tl.dot(dP_CC, k_half_CK), [TILES, TILE, SLICE])
+    level_CK = tl.dot(tl.where(own_CC, dP_CC, zero), k_up_CK)
+    level_CK = tl.dot(tl.where(tiles_CC, dP_CC, zero), k_next_CK, level_CK)
+    dk_QRK = (dk_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * down_QRK
+    dG_QRK += k_QRK * dk_QRK
+    kdk_QR = tl.load(sums_ptr + block * (2 * CHUNK) + CHUNK + row_QR)
+    dk_QRK -= k_QRK * kdk_QR[:, :, None]
 
-        # Gradients of q and k of unit length: k as k⁺ (from the start), as k⁻ (within the chunk), as k° (to the end).
-        dq_QRK += (scale * from_start_QK)[:, None, :] * tl.reshape(dq_start_CK, [CHUNK // TILE, TILE, SLICE])
-        dk_start_QRK = beta_QR1 * tl.reshape(dk_start_CK, [CHUNK // TILE, TILE, SLICE])
-        dk_plus_QRK -= from_start_QK[:, None, :] * dk_start_QRK
-        dk_end_QRK = to_end_QK[:, None, :] * tl.reshape(dk_end_CK, [CHUNK // TILE, TILE, SLICE])
-        dq_QRK *= down_QRK
-        dk_plus_QRK *= down_QRK
-        dk_end_QRK *= up_QRK
-        dk_minus_QRK = dk_minus_QRK * up_QRK + dk_end_QRK
-        dlast_K = tl.exp2(last) * dstate_K + tl.sum(tl.sum(k_QRK * dk_end_QRK, 1), 0)
-        dG_QRK = q_QRK * dq_QRK + k_QRK * (dk_plus_QRK - dk_minus_QRK)
-        dq_QRK = q_length_QR[:, :, None] * (dq_QRK - q_QRK * qdq_QR[:, :, None])
-        tl.store(dq_ptr + token * K + first + place_QRK, dq_QRK.to(OPERAND), mask=is_row_QR1)
-        dk_QRK = k_length_QR[:, :, None] * (dk_plus_QRK + dk_minus_QRK - k_QRK * kdk_QR[:, :, None])
-        tl.store(dk_ptr + token * K + first + place_QRK, dk_QRK.to(OPERAND), mask=is_row_QR1)
+    # What multiplies rows on the left: gradients of keys as k⁻ (within the chunk), and as k° (to its end).
+    k_down_QRK = k_QRK * down_QRK
+    written_VC = tl.load(written_ptr + place_VC)
+    leaving_VK = tl.load(leaving_ptr + place_VK)
+    dk_end_QRK = tl.reshape(tl.dot(tl.trans(written_VC), leaving_VK), [TILES, TILE, SLICE])
+    dk_end_QRK *= to_end_QK[:, None, :] * up_QRK
+    dlast_K = tl.sum(tl.sum(k_QRK * dk_end_QRK, 1), 0)
+    dlast_K += tl.exp2(last) * tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
+    dAT_CC, dPT_CC = tl.trans(dA_CC), tl.trans(dP_CC)
+    level_CK = tl.dot(dAT_CC, as_rows((q_down_QRK * from_half_QK[:, None, :]).to(OPERAND)))
+    level_CK = tl.dot(dPT_CC, as_rows((k_down_QRK * from_half_QK[:, None, :]).to(OPERAND)), level_CK)
+    dk_minus_QRK = to_half_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
+    q_down_CK, k_down_CK = as_rows(q_down_QRK.to(OPERAND)), as_rows(k_down_QRK.to(OPERAND))
+    level_CK = tl.dot(tl.where(tiles_CC, dAT_CC, zero), q_down_CK)
+    level_CK = tl.dot(tl.where(tiles_CC, dPT_CC, zero), k_down_CK, level_CK)
+    dk_minus_QRK += to_next_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
+    level_CK = tl.dot(tl.where(own_CC, dAT_CC, zero), q_down_CK)
+    level_CK = tl.dot(tl.where(own_CC, dPT_CC, zero), k_down_CK, level_CK)
+    dk_minus_QRK = (dk_minus_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * up_QRK + dk_end_QRK
+    dG_QRK -= k_QRK * dk_minus_QRK
+    dk_QRK = k_length_QR[:, :, None] * (dk_QRK + dk_minus_QRK)
+    tl.store(dk_ptr + token * K + first + place_QRK, dk_QRK.to(OPERAND), mask=is_row_QR1)
 
-        # The gate. Rows past the end have decays of their own in these formulas: they are nobody's.
-        tile = tl.arange(0, CHUNK // TILE)[:, None]
-        total_QK = tl.sum(dG_QRK, 1)
-        t1 = tl.sum(tl.where(tile == 1, total_QK, 0.0), 0)
-        t2 = tl.sum(tl.where(tile == 2, total_QK, 0.0), 0)
-        t3 = tl.sum(tl.where(tile == 3, total_QK, 0.0), 0)
-        later_QK = by_tile(dlast_K + (t3 + t2 + t1), dlast_K + (t3 + t2), dlast_K + t3, dlast_K)
-        ddecay_QRK = tl.cumsum(dG_QRK, 1, reverse=True) + later_QK[:, None, :]
-        gate_slope_QRK = gate_QRK * sigmoid(-slope * z_QRK)
-        dz_QRK = tl.where(is_row_QR1, ddecay_QRK * (lower_bound * slope) * gate_slope_QRK, 0.0)
-        tl.store(dz_ptr + token * K + first + place_QRK, dz_QRK.to(dz_ptr.dtype.element_ty), mask=is_row_QR1)
-        tl.store(ddt_bias_ptr + block * K + first + channel_K, tl.sum(tl.sum(dz_QRK, 1), 0))
-        dA_log += tl.sum(tl.sum(tl.sum(dz_QRK * z_QRK, 2), 1), 0)
-    tl.store(dA_log_ptr + block, dA_log)
+    # The sum back over rows, and the gate. Rows past the end have decays of their own here: they are nobody's.
+    tile = tl.arange(0, TILES)[:, None]
+    total_QK = tl.sum(dG_QRK, 1)
+    t1 = tl.sum(tl.where(tile == 1, total_QK, 0.0), 0)
+    t2 = tl.sum(tl.where(tile == 2, total_QK, 0.0), 0)
+    t3 = tl.sum(tl.where(tile == 3, total_QK, 0.0), 0)
+    later_QK = by_tile(dlast_K + (t3 + t2 + t1), dlast_K + (t3 + t2), dlast_K + t3, dlast_K)
+    ddecay_QRK = tl.cumsum(dG_QRK, 1, reverse=True) + later_QK[:, None, :]
+    z_QRK = tl.load(z_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32)
+    z_QRK += tl.load(dt_bias_ptr + channel_K).to(tl.float32)[None, None, :]
+    gate_slope_QRK = sigmoid(slope * z_QRK) * sigmoid(-slope * z_QRK)
+    dz_QRK = tl.where(is_row_QR1, ddecay_QRK * (lower_bound * slope) * gate_slope_QRK, 0.0)
+    tl.store(dz_ptr + token * K + first + place_QRK, dz_QRK.to(dz_ptr.dtype.element_ty), mask=is_row_QR1)
+    tl.store(ddt_bias_ptr + block * K + first + channel_K, tl.sum(tl.sum(dz_QRK, 1), 0))
+    tl.store(dA_log_ptr + block * SLICES + program % SLICES, tl.sum(tl.sum(tl.sum(dz_QRK * z_QRK, 1), 1), 0))

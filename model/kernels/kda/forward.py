@@ -61,7 +61,7 @@ def unit_lower_inverse(L_CC, HALF: tl.constexpr):
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound"])
 def prepare_kernel(
     q_ptr, k_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
-    q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr,
+    q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, lengths_ptr,
     T, H, chunks_of_row, scale, lower_bound,
     K: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
@@ -90,6 +90,8 @@ def prepare_kernel(
     beta_QR = sigmoid(tl.load(beta_ptr + row_QR * H, mask=is_row_QR, other=0.0).to(tl.float32))
     q_length_QR = inverse_length(q_ptr, place_QRK, is_row_QR1, K, SLICE)
     k_length_QR = inverse_length(k_ptr, place_QRK, is_row_QR1, K, SLICE)
+    tl.store(lengths_ptr + block * (2 * CHUNK) + row_QR, q_length_QR)
+    tl.store(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_QR, k_length_QR)
 
     halves_CC, tiles_CC = level_masks()
     own_CC = (halves_CC | tiles_CC) == 0

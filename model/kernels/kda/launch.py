@@ -24,6 +24,7 @@ class Launches:
     prepare: Launch
     scan: Launch
     reverse: Launch
+    pairs: Launch
     local: Launch
 
 
@@ -33,5 +34,6 @@ def launches(key_dim: int, value_dim: int) -> Launches:
         prepare=Launch(num_warps=4, slice=keys),
         scan=Launch(num_warps=4, num_stages=2, slice=values),
         reverse=Launch(num_warps=4, num_stages=2, slice=values),
+        pairs=Launch(num_warps=4),
         local=Launch(num_warps=4, slice=keys),
     )

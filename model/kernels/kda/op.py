@@ -12,7 +12,7 @@ import triton
 from torch import Tensor
 
 from ...config import LOWEST_GATE
-from .backward import local_kernel, reverse_kernel
+from .backward import local_kernel, pairs_kernel, reverse_kernel
 from .chunks import CHUNK, ChunkTable
 from .forward import prepare_kernel, scan_kernel
 from .launch import launches
@@ -110,7 +110,7 @@ def _forward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """o, the final states, and for the backward pass the states that enter chunks and Ṽ (else empty)."""
     sizes = _Sizes(q, v, rows, sequences)
-    prepared = _prepare(sizes, (q, k, z, beta, A_log, dt_bias), rows, lower_bound, scale)
+    *prepared, lengths = _prepare(sizes, (q, k, z, beta, A_log, dt_bias), rows, lower_bound, scale)
     o = torch.empty_like(v)
     final = q.new_empty(sizes.N, sizes.H, sizes.K, sizes.V, dtype=torch.float32)
     entering = q.new_empty((sizes.M, sizes.H, sizes.V, sizes.K) if training else 0)
@@ -136,19 +136,20 @@ class _Sizes:
 def _prepare(
     sizes: _Sizes, operands: tuple[Tensor, ...], rows: Tensor | None, lower_bound: float, scale: float
 ) -> tuple[Tensor, ...]:
-    """q⁺, β k⁺, k°, A, X and γ_last."""
+    """q⁺, β k⁺, k°, A, X, γ_last, and the inverse lengths of q and k."""
     q = operands[0]
     M, H, K = sizes.M, sizes.H, sizes.K
     q_plus, k_plus, k_end = (q.new_empty(M, H, CHUNK, K) for _ in range(3))
     a, x = (q.new_empty(M, H, CHUNK, CHUNK) for _ in range(2))
     decay = q.new_empty(M, H, K, dtype=torch.float32)
+    lengths = q.new_empty(M, H, 2, CHUNK, dtype=torch.float32)
     launch = launches(K, sizes.V).prepare
     prepare_kernel[(M * H,)](
-        *operands, rows, q_plus, k_plus, k_end, a, x, decay,
+        *operands, rows, q_plus, k_plus, k_end, a, x, decay, lengths,
         sizes.T, H, sizes.chunks_of_row, scale, lower_bound, K, launch.slice, rows is not None, launch.num_warps,
         **launch.options(),
     )  # fmt: skip
-    return q_plus, k_plus, k_end, a, x, decay
+    return q_plus, k_plus, k_end, a, x, decay, lengths
 
 
 @_forward.register_fake
@@ -170,7 +171,7 @@ def _backward(
     """Gradients of q, k, v, z, beta, A_log, dt_bias and of the initial states (else empty)."""
     sizes = _Sizes(q, v, rows, sequences)
     M, H, K, V = sizes.M, sizes.H, sizes.K, sizes.V
-    prepared = _prepare(sizes, (q, k, z, beta, A_log, dt_bias), rows, lower_bound, scale)
+    *prepared, lengths = _prepare(sizes, (q, k, z, beta, A_log, dt_bias), rows, lower_bound, scale)
     leaving, y = torch.empty_like(entering), torch.empty_like(written)
     dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(initial)
     launch = launches(K, V).reverse
@@ -181,17 +182,23 @@ def _backward(
     )  # fmt: skip
     del prepared  # its memory becomes that of the gradients
     dq, dk, dv, dz, dbeta = (torch.empty_like(tensor) for tensor in (q, k, v, z, beta))
-    dA_log_MH = q.new_empty(M, H, dtype=torch.float32)
-    ddt_bias_MHK = q.new_empty(M, H, K, dtype=torch.float32)
+    dA, dP = (q.new_empty(M, H, CHUNK, CHUNK) for _ in range(2))
+    sums = torch.empty_like(lengths)
+    pairs_kernel[(M * H,)](
+        v, beta, o, do, written, y, rows, dA, dP, sums, dv, dbeta,
+        sizes.T, H, sizes.chunks_of_row, scale, V, rows is not None, **launches(K, V).pairs.options(),
+    )  # fmt: skip
     launch = launches(K, V).local
-    local_kernel[(M * H,)](
-        q, k, v, z, beta, A_log, dt_bias, rows, o, do, written, y, entering, leaving,
-        dq, dk, dv, dz, dbeta, dA_log_MH, ddt_bias_MHK,
+    dA_log_parts = q.new_empty(M, H, K // launch.slice, dtype=torch.float32)
+    ddt_bias_parts = q.new_empty(M, H, K, dtype=torch.float32)
+    local_kernel[(M * H * (K // launch.slice),)](
+        q, k, z, beta, A_log, dt_bias, rows, do, written, y, entering, leaving, dA, dP, lengths, sums,
+        dq, dk, dz, dA_log_parts, ddt_bias_parts,
         sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
         K, V, launch.slice, rows is not None, launch.num_warps, **launch.options(),
     )  # fmt: skip
-    dA_log = dA_log_MH.sum(0).to(A_log.dtype)
-    ddt_bias = ddt_bias_MHK.sum(0).flatten().to(dt_bias.dtype)
+    dA_log = dA_log_parts.sum((0, 2)).to(A_log.dtype)
+    ddt_bias = ddt_bias_parts.sum(0).flatten().to(dt_bias.dtype)
     return dq, dk, dv, dz, dbeta, dA_log, ddt_bias, dinitial
 
 
