@@ -140,15 +140,19 @@ def pairs_kernel(
     tl.store(sums_ptr + block * (2 * CHUNK) + CHUNK + row_C, kdk_C)
 
 
-@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound"])
+@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound", "halves"])
 def local_kernel(
     q_ptr, k_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
     do_ptr, written_ptr, y_ptr, entering_ptr, leaving_ptr, dA_ptr, dP_ptr, lengths_ptr, sums_ptr,
     dq_ptr, dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
-    T, H, chunks_of_row, scale, lower_bound,
+    T, H, chunks_of_row, scale, lower_bound, halves,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
-    """One chunk of one head and SLICE of its key channels."""
+    """One chunk of one head and SLICE of its key channels.
+
+    `halves` is 2: first queries, then keys and the gate. It is a loop so that the compiler cannot interleave the two,
+    which would not fit the registers.
+    """
     OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
     SLICES: tl.constexpr = K // SLICE
     TILES: tl.constexpr = CHUNK // TILE
@@ -161,102 +165,118 @@ def local_kernel(
         return
     block = chunk.to(tl.int64) * H + head
     token = start * H + head
-    row_C, row_QR = tl.arange(0, CHUNK), rows_by_tile()
-    i, j = row_C[:, None], row_C[None, :]
-    is_row_C1 = (row_C < end - start)[:, None]
-    is_row_QR1 = (row_QR < end - start)[:, :, None]
-    value_V, channel_K = tl.arange(0, V), tl.arange(0, SLICE)
-    place_QRK = places(row_QR * (H * K), channel_K, WARPS)
-    place_VC = block * (V * CHUNK) + value_V[:, None] * CHUNK + j
-    place_VK = block * (V * K) + value_V[:, None] * K + first + channel_K[None, :]
-    place_CC = block * (CHUNK * CHUNK) + i * CHUNK + j
-    halves_CC, tiles_CC = level_masks()
-    own_CC = (halves_CC | tiles_CC) == 0
     q_ptr += token * K + first
     k_ptr += token * K + first
     z_ptr += token * K + first
+    dq_ptr += token * K + first
+    dk_ptr += token * K + first
+    dz_ptr += token * K + first
     dt_bias_ptr += head * K + first
+    lengths_ptr += block * (2 * CHUNK)
+    sums_ptr += block * (2 * CHUNK)
+    entering_ptr += block * (V * K) + first
+    leaving_ptr += block * (V * K) + first
+    written_ptr += block * (V * CHUNK)
+    y_ptr += block * (V * CHUNK)
+    dA_ptr += block * (CHUNK * CHUNK)
+    dP_ptr += block * (CHUNK * CHUNK)
+    do_ptr += token * V
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
+    row_C, row_QR = tl.arange(0, CHUNK), rows_by_tile()
+    i, j = row_C[:, None], row_C[None, :]
+    is_row_QR1 = (row_QR < end - start)[:, :, None]
+    value_V, channel_K = tl.arange(0, V), tl.arange(0, SLICE)
+    place_QRK = places(row_QR * (H * K), channel_K, WARPS)
+    place_VC = value_V[:, None] * CHUNK + j
+    place_VK = value_V[:, None] * K + channel_K[None, :]
+    halves_CC, tiles_CC = level_masks()
+    own_CC = (halves_CC | tiles_CC) == 0
 
-    # The decays, as `prepare_kernel` has them.
-    log2_decay_QRK = log2_decays(z_ptr, dt_bias_ptr, place_QRK, channel_K, is_row_QR1, slope, lower_bound)
-    local_QRK, a0, a1, a2, a3, last = tile_decays(log2_decay_QRK)
-    from_start_QK, to_end_QK, to_next_QK, to_half_QK, from_half_QK = level_factors(a0, a1, a2, a3, last)
-    down_QRK = tl.exp2(local_QRK + BALANCE)
-    up_QRK = tl.exp2(-local_QRK - BALANCE)
-    k_length_QR = tl.load(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_QR)
-    k_QRK = tl.load(k_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * k_length_QR[:, :, None]
+    dG_QRK = tl.zeros([TILES, TILE, SLICE], tl.float32)
+    for half in range(halves):
+        log2_decay_QRK = log2_decays(z_ptr, dt_bias_ptr, place_QRK, channel_K, is_row_QR1, slope, lower_bound)
+        local_QRK, a0, a1, a2, a3, last = tile_decays(log2_decay_QRK)
+        from_start_QK, to_end_QK, to_next_QK, to_half_QK, from_half_QK = level_factors(a0, a1, a2, a3, last)
+        k_length_QR = tl.load(lengths_ptr + CHUNK + row_QR)
+        k_QRK = tl.load(k_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * k_length_QR[:, :, None]
+        k_up_QRK = k_QRK * tl.exp2(-local_QRK - BALANCE)
+        k_up_CK = as_rows(k_up_QRK.to(OPERAND))
+        k_next_CK = as_rows((k_up_QRK * to_next_QK[:, None, :]).to(OPERAND))
+        k_half_CK = as_rows((k_up_QRK * to_half_QK[:, None, :]).to(OPERAND))
+        entering_VK = tl.load(entering_ptr + place_VK)
+        if half == 0:
+            do_CV = tl.load(do_ptr + i * (H * V) + value_V[None, :], mask=i < end - start, other=0.0)
+            dq_QRK = (scale * from_start_QK)[:, None, :] * tl.reshape(tl.dot(do_CV, entering_VK), [TILES, TILE, SLICE])
+            dA_CC = tl.load(dA_ptr + i * CHUNK + j)
+            dq_QRK += from_half_QK[:, None, :] * tl.reshape(tl.dot(dA_CC, k_half_CK), [TILES, TILE, SLICE])
+            level_CK = tl.dot(tl.where(own_CC, dA_CC, tl.zeros_like(dA_CC)), k_up_CK)
+            level_CK = tl.dot(tl.where(tiles_CC, dA_CC, tl.zeros_like(dA_CC)), k_next_CK, level_CK)
+            dq_QRK = (dq_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * tl.exp2(local_QRK + BALANCE)
+            q_length_QR = tl.load(lengths_ptr + row_QR)
+            q_QRK = tl.load(q_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * q_length_QR[:, :, None]
+            dG_QRK = q_QRK * dq_QRK
+            qdq_QR = tl.load(sums_ptr + row_QR)
+            dq_QRK = q_length_QR[:, :, None] * (dq_QRK - q_QRK * qdq_QR[:, :, None])
+            tl.store(dq_ptr + place_QRK, dq_QRK.to(OPERAND), mask=is_row_QR1)
+        else:
+            # Keys as k⁺, from the start of the chunk.
+            beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=row_QR < end - start, other=0.0).to(tl.float32)
+            from_start_QRK = -from_start_QK[:, None, :] * sigmoid(beta_QR)[:, :, None]
+            y_VC = tl.load(y_ptr + place_VC)
+            dk_QRK = from_start_QRK * tl.reshape(tl.dot(tl.trans(y_VC), entering_VK), [TILES, TILE, SLICE])
+            dP_CC = tl.load(dP_ptr + i * CHUNK + j)
+            dk_QRK += from_half_QK[:, None, :] * tl.reshape(tl.dot(dP_CC, k_half_CK), [TILES, TILE, SLICE])
+            level_CK = tl.dot(tl.where(own_CC, dP_CC, tl.zeros_like(dP_CC)), k_up_CK)
+            level_CK = tl.dot(tl.where(tiles_CC, dP_CC, tl.zeros_like(dP_CC)), k_next_CK, level_CK)
+            dk_QRK = (dk_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * tl.exp2(local_QRK + BALANCE)
+            dG_QRK += k_QRK * dk_QRK
+            kdk_QR = tl.load(sums_ptr + CHUNK + row_QR)
+            dk_QRK -= k_QRK * kdk_QR[:, :, None]
 
-    # What multiplies keys on the right: gradients of queries, and of keys as k⁺ (from the start).
-    k_up_QRK = k_QRK * up_QRK
-    k_up_CK = as_rows(k_up_QRK.to(OPERAND))
-    k_next_CK = as_rows((k_up_QRK * to_next_QK[:, None, :]).to(OPERAND))
-    k_half_CK = as_rows((k_up_QRK * to_half_QK[:, None, :]).to(OPERAND))
-    entering_VK = tl.load(entering_ptr + place_VK)
-    dA_CC = tl.load(dA_ptr + place_CC)
-    zero = tl.zeros_like(dA_CC)
-    do_CV = tl.load(do_ptr + token * V + i * (H * V) + value_V[None, :], mask=is_row_C1, other=0.0)
-    dq_QRK = (scale * from_start_QK)[:, None, :] * tl.reshape(tl.dot(do_CV, entering_VK), [TILES, TILE, SLICE])
-    dq_QRK += from_half_QK[:, None, :] * tl.reshape(tl.dot(dA_CC, k_half_CK), [TILES, TILE, SLICE])
-    level_CK = tl.dot(tl.where(own_CC, dA_CC, zero), k_up_CK)
-    level_CK = tl.dot(tl.where(tiles_CC, dA_CC, zero), k_next_CK, level_CK)
-    dq_QRK = (dq_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * down_QRK
-    q_length_QR = tl.load(lengths_ptr + block * (2 * CHUNK) + row_QR)
-    q_QRK = tl.load(q_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * q_length_QR[:, :, None]
-    dG_QRK = q_QRK * dq_QRK
-    qdq_QR = tl.load(sums_ptr + block * (2 * CHUNK) + row_QR)
-    dq_QRK = q_length_QR[:, :, None] * (dq_QRK - q_QRK * qdq_QR[:, :, None])
-    tl.store(dq_ptr + token * K + first + place_QRK, dq_QRK.to(OPERAND), mask=is_row_QR1)
-    q_down_QRK = q_QRK * down_QRK
+            # Keys as k⁻, within the chunk.
+            q_length_QR = tl.load(lengths_ptr + row_QR)
+            q_QRK = tl.load(q_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * q_length_QR[:, :, None]
+            down_QRK = tl.exp2(local_QRK + BALANCE)
+            q_down_QRK, k_down_QRK = q_QRK * down_QRK, k_QRK * down_QRK
+            dAT_CC = tl.trans(tl.load(dA_ptr + i * CHUNK + j))
+            dPT_CC = tl.trans(dP_CC)
+            level_CK = tl.dot(dAT_CC, as_rows((q_down_QRK * from_half_QK[:, None, :]).to(OPERAND)))
+            level_CK = tl.dot(dPT_CC, as_rows((k_down_QRK * from_half_QK[:, None, :]).to(OPERAND)), level_CK)
+            dk_minus_QRK = to_half_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
+            q_down_CK, k_down_CK = as_rows(q_down_QRK.to(OPERAND)), as_rows(k_down_QRK.to(OPERAND))
+            level_CK = tl.dot(tl.where(tiles_CC, dAT_CC, tl.zeros_like(dAT_CC)), q_down_CK)
+            level_CK = tl.dot(tl.where(tiles_CC, dPT_CC, tl.zeros_like(dPT_CC)), k_down_CK, level_CK)
+            dk_minus_QRK += to_next_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
+            level_CK = tl.dot(tl.where(own_CC, dAT_CC, tl.zeros_like(dAT_CC)), q_down_CK)
+            level_CK = tl.dot(tl.where(own_CC, dPT_CC, tl.zeros_like(dPT_CC)), k_down_CK, level_CK)
+            dk_minus_QRK += tl.reshape(level_CK, [TILES, TILE, SLICE])
 
-    beta_QR = sigmoid(tl.load(beta_ptr + token + row_QR * H, mask=row_QR < end - start, other=0.0).to(tl.float32))
-    y_VC = tl.load(y_ptr + place_VC)
-    dP_CC = tl.load(dP_ptr + place_CC)
-    dk_QRK = tl.reshape(tl.dot(tl.trans(y_VC), entering_VK), [TILES, TILE, SLICE])
-    dk_QRK *= -from_start_QK[:, None, :] * beta_QR[:, :, None]
-    dk_QRK += from_half_QK[:, None, :] * tl.reshape(tl.dot(dP_CC, k_half_CK), [TILES, TILE, SLICE])
-    level_CK = tl.dot(tl.where(own_CC, dP_CC, zero), k_up_CK)
-    level_CK = tl.dot(tl.where(tiles_CC, dP_CC, zero), k_next_CK, level_CK)
-    dk_QRK = (dk_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * down_QRK
-    dG_QRK += k_QRK * dk_QRK
-    kdk_QR = tl.load(sums_ptr + block * (2 * CHUNK) + CHUNK + row_QR)
-    dk_QRK -= k_QRK * kdk_QR[:, :, None]
+            # Keys as k°, to the end of the chunk.
+            written_VC = tl.load(written_ptr + place_VC)
+            leaving_VK = tl.load(leaving_ptr + place_VK)
+            dk_end_QRK = tl.reshape(tl.dot(tl.trans(written_VC), leaving_VK), [TILES, TILE, SLICE])
+            up_QRK = tl.exp2(-local_QRK - BALANCE)
+            dk_end_QRK *= to_end_QK[:, None, :] * up_QRK
+            dlast_K = tl.sum(tl.sum(k_QRK * dk_end_QRK, 1), 0)
+            dlast_K += tl.exp2(last) * tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
+            dk_minus_QRK = dk_minus_QRK * up_QRK + dk_end_QRK
+            dG_QRK -= k_QRK * dk_minus_QRK
+            dk_QRK = k_length_QR[:, :, None] * (dk_QRK + dk_minus_QRK)
+            tl.store(dk_ptr + place_QRK, dk_QRK.to(OPERAND), mask=is_row_QR1)
 
-    # What multiplies rows on the left: gradients of keys as k⁻ (within the chunk), and as k° (to its end).
-    k_down_QRK = k_QRK * down_QRK
-    written_VC = tl.load(written_ptr + place_VC)
-    leaving_VK = tl.load(leaving_ptr + place_VK)
-    dk_end_QRK = tl.reshape(tl.dot(tl.trans(written_VC), leaving_VK), [TILES, TILE, SLICE])
-    dk_end_QRK *= to_end_QK[:, None, :] * up_QRK
-    dlast_K = tl.sum(tl.sum(k_QRK * dk_end_QRK, 1), 0)
-    dlast_K += tl.exp2(last) * tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
-    dAT_CC, dPT_CC = tl.trans(dA_CC), tl.trans(dP_CC)
-    level_CK = tl.dot(dAT_CC, as_rows((q_down_QRK * from_half_QK[:, None, :]).to(OPERAND)))
-    level_CK = tl.dot(dPT_CC, as_rows((k_down_QRK * from_half_QK[:, None, :]).to(OPERAND)), level_CK)
-    dk_minus_QRK = to_half_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
-    q_down_CK, k_down_CK = as_rows(q_down_QRK.to(OPERAND)), as_rows(k_down_QRK.to(OPERAND))
-    level_CK = tl.dot(tl.where(tiles_CC, dAT_CC, zero), q_down_CK)
-    level_CK = tl.dot(tl.where(tiles_CC, dPT_CC, zero), k_down_CK, level_CK)
-    dk_minus_QRK += to_next_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
-    level_CK = tl.dot(tl.where(own_CC, dAT_CC, zero), q_down_CK)
-    level_CK = tl.dot(tl.where(own_CC, dPT_CC, zero), k_down_CK, level_CK)
-    dk_minus_QRK = (dk_minus_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * up_QRK + dk_end_QRK
-    dG_QRK -= k_QRK * dk_minus_QRK
-    dk_QRK = k_length_QR[:, :, None] * (dk_QRK + dk_minus_QRK)
-    tl.store(dk_ptr + token * K + first + place_QRK, dk_QRK.to(OPERAND), mask=is_row_QR1)
-
-    # The sum back over rows, and the gate. Rows past the end have decays of their own here: they are nobody's.
-    tile = tl.arange(0, TILES)[:, None]
-    total_QK = tl.sum(dG_QRK, 1)
-    t1 = tl.sum(tl.where(tile == 1, total_QK, 0.0), 0)
-    t2 = tl.sum(tl.where(tile == 2, total_QK, 0.0), 0)
-    t3 = tl.sum(tl.where(tile == 3, total_QK, 0.0), 0)
-    later_QK = by_tile(dlast_K + (t3 + t2 + t1), dlast_K + (t3 + t2), dlast_K + t3, dlast_K)
-    ddecay_QRK = tl.cumsum(dG_QRK, 1, reverse=True) + later_QK[:, None, :]
-    z_QRK = tl.load(z_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32)
-    z_QRK += tl.load(dt_bias_ptr + channel_K).to(tl.float32)[None, None, :]
-    gate_slope_QRK = sigmoid(slope * z_QRK) * sigmoid(-slope * z_QRK)
-    dz_QRK = tl.where(is_row_QR1, ddecay_QRK * (lower_bound * slope) * gate_slope_QRK, 0.0)
-    tl.store(dz_ptr + token * K + first + place_QRK, dz_QRK.to(dz_ptr.dtype.element_ty), mask=is_row_QR1)
-    tl.store(ddt_bias_ptr + block * K + first + channel_K, tl.sum(tl.sum(dz_QRK, 1), 0))
-    tl.store(dA_log_ptr + block * SLICES + program % SLICES, tl.sum(tl.sum(tl.sum(dz_QRK * z_QRK, 1), 1), 0))
+            # The sum back over rows, and the gate. Rows past the end have decays of their own here: nobody's.
+            tile = tl.arange(0, TILES)[:, None]
+            total_QK = tl.sum(dG_QRK, 1)
+            t1 = tl.sum(tl.where(tile == 1, total_QK, 0.0), 0)
+            t2 = tl.sum(tl.where(tile == 2, total_QK, 0.0), 0)
+            t3 = tl.sum(tl.where(tile == 3, total_QK, 0.0), 0)
+            later_QK = by_tile(dlast_K + (t3 + t2 + t1), dlast_K + (t3 + t2), dlast_K + t3, dlast_K)
+            ddecay_QRK = tl.cumsum(dG_QRK, 1, reverse=True) + later_QK[:, None, :]
+            z_QRK = tl.load(z_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32)
+            z_QRK += tl.load(dt_bias_ptr + channel_K).to(tl.float32)[None, None, :]
+            gate_slope_QRK = sigmoid(slope * z_QRK) * sigmoid(-slope * z_QRK)
+            dz_QRK = tl.where(is_row_QR1, ddecay_QRK * (lower_bound * slope) * gate_slope_QRK, 0.0)
+            tl.store(dz_ptr + place_QRK, dz_QRK.to(dz_ptr.dtype.element_ty), mask=is_row_QR1)
+            tl.store(ddt_bias_ptr + block * K + first + channel_K, tl.sum(tl.sum(dz_QRK, 1), 0))
+            dA_log = tl.sum(tl.sum(tl.sum(dz_QRK * z_QRK, 1), 1), 0)
+            tl.store(dA_log_ptr + block * SLICES + program % SLICES, dA_log)
