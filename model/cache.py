@@ -1,6 +1,6 @@
 """What a whole model remembers of its sequences: states and convolution tails of KDA, and latents of MLA.
 
-`generate` keeps one for the sequences that it is writing; `prefixes.PrefixStore` keeps pieces of many for later prompts.
+`generate` keeps one for the sequences that it is writing, `prefixes.PrefixStore` pieces of many for later prompts.
 
 Letters: N sequences, S slots for tokens, C numbers of a token in an MLA layer, H heads, K and V channels, P = H·K.
 """

@@ -80,7 +80,8 @@ def generate(
 ) -> list[Written]:  # fmt: skip
     """What the model writes after each prompt. With `prefixes`, blocks that were read before are not read again.
 
-    `dtype` is that of the activations, which is the weights' unless they are cast on their way (as FSDP does). Raises ValueError for an empty prompt, a `prefixes` of another configuration, and as `K3Model.forward` does.
+    `dtype` is that of the activations, which is the weights' unless these are cast on their way (as FSDP does). Raises
+    ValueError for an empty prompt, a `prefixes` of another configuration, and as `K3Model.forward` does.
     """
     written = [Written() for _ in prompts]
     for number, token, log_probability, stopped in stream(model, prompts, sampling, prefixes=prefixes, dtype=dtype):

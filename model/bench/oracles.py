@@ -11,15 +11,20 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+from PIL import Image
 from torch import Tensor
 from torch.nn import functional as F
 
+from ..cache import HybridCache
+from ..config import preset
 from ..kda.chunked import kda_chunked
 from ..kda.recurrent import kda_recurrent
 from ..quantile_balancing import QuantileBalancer, balance, exact_bias, load_excess
+from ..transformer import K3Model
+from ..vision.preprocess import preprocess_image
 
 NAME = "oracles"
-SUMMARY = "fast paths against their definitions: chunked KDA and its gradients, quantile balancing"
+SUMMARY = "fast paths against their definitions: chunked KDA and its gradients, quantile balancing, decoding"
 
 GATES = ("saturated", "near_zero", "mixed", "initial")
 LENGTHS = (1, 15, 16, 17, 63, 64, 65, 130, 500)
@@ -125,4 +130,37 @@ def _quantile_balancing(quick: bool) -> dict[str, float]:
     return {"qb_load_excess_before": before, "qb_load_excess": after, "qb_bias_max_error": error}
 
 
-CHECKS: tuple[Callable[[bool], dict[str, float]], ...] = (_kda_fp64, _kda_bf16, _quantile_balancing)
+def _decoding(quick: bool) -> dict[str, float]:
+    """Logits of prompts of three lengths, two with a picture, read packed, snapshot, and grown token by token, against
+    those of full forwards."""
+    torch.manual_seed(0)
+    model = K3Model(preset("smoke")).eval()
+    config, steps = model.config, 8 if quick else 40
+    pixels = torch.randint(0, 256, (56, 84, 3), dtype=torch.uint8)
+    picture = preprocess_image(Image.fromarray(pixels.numpy()))
+    lengths, images = (7, 64, 41), ([], [picture], [picture])
+    rows = [torch.randint(0, config.vocab_size - 256, (1, length + steps)) for length in lengths]
+    for row in rows[1:]:
+        row[0, 3 : 3 + picture.tokens] = config.media_pad_id
+    bounds = torch.tensor([0, *lengths]).cumsum(0)
+    with torch.no_grad():
+        expected = [model.head(model(row, images=one))[0] for row, one in zip(rows, images, strict=True)]
+        cache = HybridCache.empty(config, len(rows))
+        prompts = torch.cat([row[:, :length] for row, length in zip(rows, lengths, strict=True)], 1)
+        read = model.head(model(prompts, images=[picture, picture], groups=bounds, cache=cache))[0]
+        parts = zip(read.split(lengths), expected, strict=True)
+        worst = max(float((found - wanted[: len(found)]).abs().max()) for found, wanted in parts)
+        for step in range(steps):
+            cache = cache.clone()
+            tokens = torch.cat([row[:, length + step, None] for row, length in zip(rows, lengths, strict=True)])
+            grown = model.head(model(tokens, cache=cache))[:, 0]
+            wanted = torch.stack([one[length + step] for one, length in zip(expected, lengths, strict=True)])
+            worst = max(worst, float((grown - wanted).abs().max()))
+    if worst > 1e-5:
+        raise AssertionError(f"logits of decoding are {worst:.3g} off those of the full forward")
+    return {"decode_max_error": worst}
+
+
+CHECKS: tuple[Callable[[bool], dict[str, float]], ...] = (
+    _kda_fp64, _kda_bf16, _quantile_balancing, _decoding,
+)  # fmt: skip

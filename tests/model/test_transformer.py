@@ -172,7 +172,8 @@ def test_decoding_step_by_step_equals_the_full_forward(lengths, dtype, std, tole
         cache = HybridCache.empty(SMOKE, len(lengths), dtype)
         prompts = torch.cat([row[:, :length] for row, length in zip(rows, lengths, strict=True)], 1)
         bounds = torch.tensor([0, *lengths]).cumsum(0)
-        read = made.head(made(prompts, images=[image for row in images for image in row], groups=bounds, cache=cache))[0]
+        pictures = [one for row in images for one in row]
+        read = made.head(made(prompts, images=pictures, groups=bounds, cache=cache))[0]
         for number, (start, end) in enumerate(pairwise(bounds)):
             torch.testing.assert_close(read[start:end], expected[number][: lengths[number]], rtol=0, atol=tolerance)
         for step in range(12):

@@ -115,9 +115,10 @@ def square(picture: bytes) -> Image.Image:
 
 
 def overfit(
-    model: K3Model, pairs: list[Pair], steps: int, rate: float = 3e-3, say: Callable[[str], None] | None = None
-) -> float:
-    """Trains on quarters of the pairs in turn until all have a loss below `LEARNT`; returns the last pass's mean."""
+    model: K3Model, pairs: list[Pair], steps: int, rate: float = 3e-3, *, until: float = LEARNT,
+    say: Callable[[str], None] | None = None,
+) -> float:  # fmt: skip
+    """Trains on quarters of the pairs in turn until all have a loss below `until`; returns the last pass's mean."""
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=0.0)
     batches = [pairs[start :: 4] for start in range(4)]
     recent: list[float] = []
@@ -136,7 +137,7 @@ def overfit(
         recent = [*recent[-len(batches) + 1 :], mean.item()]
         if say and step % 20 == 19:
             say(f"step {step + 1}: {sum(recent) / len(recent):.4f} nats a token")
-        if len(recent) == len(batches) and max(recent) < LEARNT:
+        if len(recent) == len(batches) and max(recent) < until:
             break
     return sum(recent) / len(recent)
 

@@ -1,0 +1,133 @@
+"""Held-out tasks, taken out of packed sequences: what a model is asked, what is right, and what it must not rest on.
+
+A question is a stretch of tokens without loss weight and the stretch with weight after it: a picture and the program
+that draws it, a description and the boxes, a window of scattered facts and what follows from them. Free text has no
+such stretches and asks nothing.
+
+Beside each question stand its controls: the same with a blank picture, with another question's picture, or, where the
+answer depends on a text, with its tokens shuffled. What a model answers as well under a control it did not read there.
+
+Letters: T tokens of a sequence.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from PIL import Image
+
+from ..curriculum.sequence import PackedSequence
+from ..model.generate import Prompt
+from ..model.vision.preprocess import preprocess_image
+from ..tokenizer.bpe import Tokenizer
+
+Task = Literal["to_code", "grounding", "scatter", "other"]
+Control = Literal["", "blank", "swapped", "shuffled"]
+QUESTION_TOKENS = 128
+"""The last tokens of a prompt that shuffling leaves: what is asked, not what it is asked about."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Attributes:
+    id: of the document. kind, domain: as packed.
+    prompt: token ids, up to the first token of the answer.
+    answer: token ids, without the one that ends it. end: that one, if the answer has one.
+    pictures: as stored, in the order of their places.
+    """
+
+    id: str
+    kind: str
+    domain: str
+    task: Task
+    prompt: list[int]
+    answer: list[int]
+    end: int | None
+    pictures: tuple[Image.Image, ...] = ()
+    control: Control = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def as_prompt(self, max_tokens: int) -> Prompt:
+        """`max_tokens` bounds a picture, as the data was packed."""
+        return Prompt(self.prompt, [preprocess_image(picture, max_tokens) for picture in self.pictures])
+
+
+def questions(sequence: PackedSequence, tokenizer: Tokenizer, longest: int) -> Iterator[Question]:
+    """Those of a sequence whose prompt has at most `longest` tokens, in order."""
+    tokens = sequence.tokens.astype(np.int64)
+    weighted = np.flatnonzero(sequence.weights > 0)
+    ends = {tokenizer.special["eos"], tokenizer.special["end_of_msg"]}
+    proofs = [json.loads(one) if isinstance(one, str) else one for one in sequence.spans.get("proofs", [])]
+    for doc in sequence.spans["docs"]:
+        if doc.get("part"):
+            continue  # its beginning, and perhaps its picture, is in another sequence
+        inside = weighted[(weighted >= doc["start"]) & (weighted < doc["end"])]
+        if not len(inside) or inside[0] == doc["start"]:
+            continue  # free text from the first token on
+        images = [n for n, one in enumerate(sequence.images) if doc["start"] <= one["start"] < doc["end"]]
+        edges = [0, *(np.flatnonzero(np.diff(inside) > 1) + 1).tolist(), len(inside)]
+        for first, last in pairwise(edges):
+            # Weights belong to the position before the token that they are for.
+            start, stop = int(inside[first]) + 1, int(inside[last - 1]) + 2
+            if start - doc["start"] > longest:
+                break
+            answer = tokens[start:stop].tolist()
+            end = answer.pop() if answer and answer[-1] in ends else None
+            before = [n for n in images if sequence.images[n]["start"] < start]
+            text = tokenizer.decode(answer)
+            task = _task(doc["kind"], text)
+            yield Question(
+                id=doc["id"], kind=doc["kind"], domain=doc["domain"], task=task,
+                prompt=tokens[doc["start"] : start].tolist(), answer=answer, end=end,
+                pictures=tuple(_picture(sequence, n) for n in before),
+                extra=_proof_facts(proofs, doc, len(sequence)) if task == "scatter" else {},
+            )  # fmt: skip
+
+
+def with_controls(asked: list[Question], seed: int) -> list[Question]:
+    """The questions themselves, and each under the controls that apply to it."""
+    rng = random.Random(seed)
+    found = list(asked)
+    for number, one in enumerate(asked):
+        if one.pictures:
+            blank = tuple(Image.new("RGB", picture.size, "white") for picture in one.pictures)
+            found.append(replace(one, pictures=blank, control="blank"))
+            others = [other for other in asked if other.pictures and other.id != one.id]
+            if others:
+                other = others[number % len(others)]
+                swapped = tuple(other.pictures[0].resize(picture.size) for picture in one.pictures)
+                found.append(replace(one, pictures=swapped, control="swapped"))
+        elif len(one.prompt) > 2 * QUESTION_TOKENS:
+            context = one.prompt[:-QUESTION_TOKENS]
+            rng.shuffle(context)
+            found.append(replace(one, prompt=context + one.prompt[-QUESTION_TOKENS:], control="shuffled"))
+    return found
+
+
+def _task(kind: str, answer: str) -> Task:
+    if kind == "scatter":
+        return "scatter"
+    if '"boxes"' in answer and '"pixels"' in answer:
+        return "grounding"
+    return "to_code" if answer.lstrip().startswith(("```", "<svg", "<!DOCTYPE", "<html")) else "other"
+
+
+def _picture(sequence: PackedSequence, number: int) -> Image.Image:
+    with Image.open(io.BytesIO(bytes(sequence.picture(number)))) as opened:
+        return opened.convert("RGB")
+
+
+def _proof_facts(proofs: list[dict[str, Any]], doc: dict[str, Any], window: int) -> dict[str, Any]:
+    """Family of the item, its window, and how far before the answer its furthest clue lies."""
+    for proof in proofs:
+        if proof["start"] == doc["start"]:
+            furthest = min(clue["start"] for clue in proof["clues"])
+            return {"family": proof["family"], "length": window, "distance": proof["answer"]["start"] - furthest}
+    return {}
