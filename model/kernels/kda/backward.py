@@ -140,19 +140,15 @@ def pairs_kernel(
     tl.store(sums_ptr + block * (2 * CHUNK) + CHUNK + row_C, kdk_C)
 
 
-@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound", "halves"])
+@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound"])
 def local_kernel(
     q_ptr, k_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
     do_ptr, written_ptr, y_ptr, entering_ptr, leaving_ptr, dA_ptr, dP_ptr, lengths_ptr, sums_ptr,
     dq_ptr, dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
-    T, H, chunks_of_row, scale, lower_bound, halves,
+    T, H, chunks_of_row, scale, lower_bound,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
-    """One chunk of one head and SLICE of its key channels.
-
-    `halves` is 2: first queries, then keys and the gate. It is a loop so that the compiler cannot interleave the two,
-    which would not fit the registers.
-    """
+    """One chunk of one head and SLICE of its key channels."""
     OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
     SLICES: tl.constexpr = K // SLICE
     TILES: tl.constexpr = CHUNK // TILE
@@ -189,94 +185,101 @@ def local_kernel(
     place_QRK = places(row_QR * (H * K), channel_K, WARPS)
     place_VC = value_V[:, None] * CHUNK + j
     place_VK = value_V[:, None] * K + channel_K[None, :]
-    halves_CC, tiles_CC = level_masks()
-    own_CC = (halves_CC | tiles_CC) == 0
+    _, tiles_CC = level_masks()
+    own_CC = (i // TILE) == (j // TILE)
+    place_CC = i * CHUNK + j
 
-    dG_QRK = tl.zeros([TILES, TILE, SLICE], tl.float32)
-    for half in range(halves):
-        log2_decay_QRK = log2_decays(z_ptr, dt_bias_ptr, place_QRK, channel_K, is_row_QR1, slope, lower_bound)
-        local_QRK, a0, a1, a2, a3, last = tile_decays(log2_decay_QRK)
-        from_start_QK, to_end_QK, to_next_QK, to_half_QK, from_half_QK = level_factors(a0, a1, a2, a3, last)
-        k_length_QR = tl.load(lengths_ptr + CHUNK + row_QR)
-        k_QRK = tl.load(k_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * k_length_QR[:, :, None]
-        k_up_QRK = k_QRK * tl.exp2(-local_QRK - BALANCE)
-        k_up_CK = as_rows(k_up_QRK.to(OPERAND))
-        k_next_CK = as_rows((k_up_QRK * to_next_QK[:, None, :]).to(OPERAND))
-        k_half_CK = as_rows((k_up_QRK * to_half_QK[:, None, :]).to(OPERAND))
-        entering_VK = tl.load(entering_ptr + place_VK)
-        if half == 0:
-            do_CV = tl.load(do_ptr + i * (H * V) + value_V[None, :], mask=i < end - start, other=0.0)
-            dq_QRK = (scale * from_start_QK)[:, None, :] * tl.reshape(tl.dot(do_CV, entering_VK), [TILES, TILE, SLICE])
-            dA_CC = tl.load(dA_ptr + i * CHUNK + j)
-            dq_QRK += from_half_QK[:, None, :] * tl.reshape(tl.dot(dA_CC, k_half_CK), [TILES, TILE, SLICE])
-            level_CK = tl.dot(tl.where(own_CC, dA_CC, tl.zeros_like(dA_CC)), k_up_CK)
-            level_CK = tl.dot(tl.where(tiles_CC, dA_CC, tl.zeros_like(dA_CC)), k_next_CK, level_CK)
-            dq_QRK = (dq_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * tl.exp2(local_QRK + BALANCE)
-            q_length_QR = tl.load(lengths_ptr + row_QR)
-            q_QRK = tl.load(q_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * q_length_QR[:, :, None]
-            dG_QRK = q_QRK * dq_QRK
-            qdq_QR = tl.load(sums_ptr + row_QR)
-            dq_QRK = q_length_QR[:, :, None] * (dq_QRK - q_QRK * qdq_QR[:, :, None])
-            tl.store(dq_ptr + place_QRK, dq_QRK.to(OPERAND), mask=is_row_QR1)
-        else:
-            # Keys as k⁺, from the start of the chunk.
-            beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=row_QR < end - start, other=0.0).to(tl.float32)
-            from_start_QRK = -from_start_QK[:, None, :] * sigmoid(beta_QR)[:, :, None]
-            y_VC = tl.load(y_ptr + place_VC)
-            dk_QRK = from_start_QRK * tl.reshape(tl.dot(tl.trans(y_VC), entering_VK), [TILES, TILE, SLICE])
-            dP_CC = tl.load(dP_ptr + i * CHUNK + j)
-            dk_QRK += from_half_QK[:, None, :] * tl.reshape(tl.dot(dP_CC, k_half_CK), [TILES, TILE, SLICE])
-            level_CK = tl.dot(tl.where(own_CC, dP_CC, tl.zeros_like(dP_CC)), k_up_CK)
-            level_CK = tl.dot(tl.where(tiles_CC, dP_CC, tl.zeros_like(dP_CC)), k_next_CK, level_CK)
-            dk_QRK = (dk_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * tl.exp2(local_QRK + BALANCE)
-            dG_QRK += k_QRK * dk_QRK
-            kdk_QR = tl.load(sums_ptr + CHUNK + row_QR)
-            dk_QRK -= k_QRK * kdk_QR[:, :, None]
+    log2_decay_QRK = log2_decays(z_ptr, dt_bias_ptr, place_QRK, channel_K, is_row_QR1, slope, lower_bound)
+    local_QRK, a0, a1, a2, a3, last = tile_decays(log2_decay_QRK)
+    from_start_QK, to_end_QK, to_next_QK, to_half_QK, from_half_QK = level_factors(a0, a1, a2, a3, last)
+    k_length_QR = tl.load(lengths_ptr + CHUNK + row_QR)
+    k_QRK = tl.load(k_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * k_length_QR[:, :, None]
+    k_up_QRK = k_QRK * tl.exp2(-local_QRK - BALANCE)
+    k_up_CK = as_rows(k_up_QRK.to(OPERAND))
+    k_next_CK = as_rows((k_up_QRK * to_next_QK[:, None, :]).to(OPERAND))
+    k_half_CK = as_rows((k_up_QRK * to_half_QK[:, None, :]).to(OPERAND))
+    entering_VK = tl.load(entering_ptr + place_VK)
 
-            # Keys as k⁻, within the chunk.
-            q_length_QR = tl.load(lengths_ptr + row_QR)
-            q_QRK = tl.load(q_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * q_length_QR[:, :, None]
-            down_QRK = tl.exp2(local_QRK + BALANCE)
-            q_down_QRK, k_down_QRK = q_QRK * down_QRK, k_QRK * down_QRK
-            dAT_CC = tl.trans(tl.load(dA_ptr + i * CHUNK + j))
-            dPT_CC = tl.trans(dP_CC)
-            level_CK = tl.dot(dAT_CC, as_rows((q_down_QRK * from_half_QK[:, None, :]).to(OPERAND)))
-            level_CK = tl.dot(dPT_CC, as_rows((k_down_QRK * from_half_QK[:, None, :]).to(OPERAND)), level_CK)
-            dk_minus_QRK = to_half_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
-            q_down_CK, k_down_CK = as_rows(q_down_QRK.to(OPERAND)), as_rows(k_down_QRK.to(OPERAND))
-            level_CK = tl.dot(tl.where(tiles_CC, dAT_CC, tl.zeros_like(dAT_CC)), q_down_CK)
-            level_CK = tl.dot(tl.where(tiles_CC, dPT_CC, tl.zeros_like(dPT_CC)), k_down_CK, level_CK)
-            dk_minus_QRK += to_next_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
-            level_CK = tl.dot(tl.where(own_CC, dAT_CC, tl.zeros_like(dAT_CC)), q_down_CK)
-            level_CK = tl.dot(tl.where(own_CC, dPT_CC, tl.zeros_like(dPT_CC)), k_down_CK, level_CK)
-            dk_minus_QRK += tl.reshape(level_CK, [TILES, TILE, SLICE])
+    # Queries.
+    do_CV = tl.load(do_ptr + i * (H * V) + value_V[None, :], mask=i < end - start, other=0.0)
+    dq_QRK = (scale * from_start_QK)[:, None, :] * tl.reshape(tl.dot(do_CV, entering_VK), [TILES, TILE, SLICE])
+    level_CK = tl.dot(tl.load(dA_ptr + place_CC), k_half_CK)
+    dq_QRK += from_half_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
+    level_CK = tl.dot(tl.load(dA_ptr + place_CC, mask=own_CC, other=0.0), k_up_CK)
+    level_CK = tl.dot(tl.load(dA_ptr + place_CC, mask=tiles_CC, other=0.0), k_next_CK, level_CK)
+    dq_QRK = (dq_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * tl.exp2(local_QRK + BALANCE)
+    q_length_QR = tl.load(lengths_ptr + row_QR)
+    q_QRK = tl.load(q_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * q_length_QR[:, :, None]
+    dG_QRK = q_QRK * dq_QRK
+    qdq_QR = tl.load(sums_ptr + row_QR)
+    dq_QRK = q_length_QR[:, :, None] * (dq_QRK - q_QRK * qdq_QR[:, :, None])
+    tl.store(dq_ptr + place_QRK, dq_QRK.to(OPERAND), mask=is_row_QR1)
 
-            # Keys as k°, to the end of the chunk.
-            written_VC = tl.load(written_ptr + place_VC)
-            leaving_VK = tl.load(leaving_ptr + place_VK)
-            dk_end_QRK = tl.reshape(tl.dot(tl.trans(written_VC), leaving_VK), [TILES, TILE, SLICE])
-            up_QRK = tl.exp2(-local_QRK - BALANCE)
-            dk_end_QRK *= to_end_QK[:, None, :] * up_QRK
-            dlast_K = tl.sum(tl.sum(k_QRK * dk_end_QRK, 1), 0)
-            dlast_K += tl.exp2(last) * tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
-            dk_minus_QRK = dk_minus_QRK * up_QRK + dk_end_QRK
-            dG_QRK -= k_QRK * dk_minus_QRK
-            dk_QRK = k_length_QR[:, :, None] * (dk_QRK + dk_minus_QRK)
-            tl.store(dk_ptr + place_QRK, dk_QRK.to(OPERAND), mask=is_row_QR1)
+    # Keys as k⁺, from the start of the chunk.
+    beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=row_QR < end - start, other=0.0).to(tl.float32)
+    from_start_QRK = -from_start_QK[:, None, :] * sigmoid(beta_QR)[:, :, None]
+    y_VC = tl.load(y_ptr + place_VC)
+    dk_QRK = from_start_QRK * tl.reshape(tl.dot(tl.trans(y_VC), entering_VK), [TILES, TILE, SLICE])
+    dP_CC = tl.load(dP_ptr + place_CC)
+    dP_own_CC = tl.load(dP_ptr + place_CC, mask=own_CC, other=0.0)
+    dP_tiles_CC = tl.load(dP_ptr + place_CC, mask=tiles_CC, other=0.0)
+    level_CK = tl.dot(dP_CC, k_half_CK)
+    dk_QRK += from_half_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
+    level_CK = tl.dot(dP_own_CC, k_up_CK)
+    level_CK = tl.dot(dP_tiles_CC, k_next_CK, level_CK)
+    dk_QRK = (dk_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * tl.exp2(local_QRK + BALANCE)
+    dG_QRK += k_QRK * dk_QRK
+    kdk_QR = tl.load(sums_ptr + CHUNK + row_QR)
+    dk_QRK -= k_QRK * kdk_QR[:, :, None]
 
-            # The sum back over rows, and the gate. Rows past the end have decays of their own here: nobody's.
-            tile = tl.arange(0, TILES)[:, None]
-            total_QK = tl.sum(dG_QRK, 1)
-            t1 = tl.sum(tl.where(tile == 1, total_QK, 0.0), 0)
-            t2 = tl.sum(tl.where(tile == 2, total_QK, 0.0), 0)
-            t3 = tl.sum(tl.where(tile == 3, total_QK, 0.0), 0)
-            later_QK = by_tile(dlast_K + (t3 + t2 + t1), dlast_K + (t3 + t2), dlast_K + t3, dlast_K)
-            ddecay_QRK = tl.cumsum(dG_QRK, 1, reverse=True) + later_QK[:, None, :]
-            z_QRK = tl.load(z_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32)
-            z_QRK += tl.load(dt_bias_ptr + channel_K).to(tl.float32)[None, None, :]
-            gate_slope_QRK = sigmoid(slope * z_QRK) * sigmoid(-slope * z_QRK)
-            dz_QRK = tl.where(is_row_QR1, ddecay_QRK * (lower_bound * slope) * gate_slope_QRK, 0.0)
-            tl.store(dz_ptr + place_QRK, dz_QRK.to(dz_ptr.dtype.element_ty), mask=is_row_QR1)
-            tl.store(ddt_bias_ptr + block * K + first + channel_K, tl.sum(tl.sum(dz_QRK, 1), 0))
-            dA_log = tl.sum(tl.sum(tl.sum(dz_QRK * z_QRK, 1), 1), 0)
-            tl.store(dA_log_ptr + block * SLICES + program % SLICES, dA_log)
+    # Keys as k⁻, within the chunk.
+    q_length_QR = tl.load(lengths_ptr + row_QR)
+    q_QRK = tl.load(q_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * q_length_QR[:, :, None]
+    down_QRK = tl.exp2(local_QRK + BALANCE)
+    q_down_QRK, k_down_QRK = q_QRK * down_QRK, k_QRK * down_QRK
+    dA_CC = tl.load(dA_ptr + place_CC)
+    level_CK = tl.dot(tl.trans(dA_CC), as_rows((q_down_QRK * from_half_QK[:, None, :]).to(OPERAND)))
+    level_CK = tl.dot(tl.trans(dP_CC), as_rows((k_down_QRK * from_half_QK[:, None, :]).to(OPERAND)), level_CK)
+    dk_minus_QRK = to_half_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
+    q_down_CK, k_down_CK = as_rows(q_down_QRK.to(OPERAND)), as_rows(k_down_QRK.to(OPERAND))
+    dA_CC = tl.load(dA_ptr + place_CC, mask=tiles_CC, other=0.0)
+    level_CK = tl.dot(tl.trans(dA_CC), q_down_CK)
+    level_CK = tl.dot(tl.trans(dP_tiles_CC), k_down_CK, level_CK)
+    dk_minus_QRK += to_next_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
+    dA_CC = tl.load(dA_ptr + place_CC, mask=own_CC, other=0.0)
+    level_CK = tl.dot(tl.trans(dA_CC), q_down_CK)
+    level_CK = tl.dot(tl.trans(dP_own_CC), k_down_CK, level_CK)
+    dk_minus_QRK += tl.reshape(level_CK, [TILES, TILE, SLICE])
+
+    # Keys as k°, to the end of the chunk.
+    written_VC = tl.load(written_ptr + place_VC)
+    leaving_VK = tl.load(leaving_ptr + place_VK)
+    dk_end_QRK = tl.reshape(tl.dot(tl.trans(written_VC), leaving_VK), [TILES, TILE, SLICE])
+    up_QRK = tl.exp2(-local_QRK - BALANCE)
+    dk_end_QRK *= to_end_QK[:, None, :] * up_QRK
+    dlast_K = tl.sum(tl.sum(k_QRK * dk_end_QRK, 1), 0)
+    dlast_K += tl.exp2(last) * tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
+    dk_minus_QRK = dk_minus_QRK * up_QRK + dk_end_QRK
+    dG_QRK -= k_QRK * dk_minus_QRK
+    dk_QRK = k_length_QR[:, :, None] * (dk_QRK + dk_minus_QRK)
+    tl.store(dk_ptr + place_QRK, dk_QRK.to(OPERAND), mask=is_row_QR1)
+
+    # The sum back over rows, and the gate. Rows past the end have decays of their own here: nobody's.
+    tile = tl.arange(0, TILES)[:, None]
+    so_far_QRK = tl.cumsum(dG_QRK, 1)
+    is_last = (tl.arange(0, TILE) == TILE - 1)[None, :, None]
+    total_QK = tl.sum(tl.where(is_last, so_far_QRK, 0.0), 1)
+    t1 = tl.sum(tl.where(tile == 1, total_QK, 0.0), 0)
+    t2 = tl.sum(tl.where(tile == 2, total_QK, 0.0), 0)
+    t3 = tl.sum(tl.where(tile == 3, total_QK, 0.0), 0)
+    later_QK = by_tile(dlast_K + (t3 + t2 + t1), dlast_K + (t3 + t2), dlast_K + t3, dlast_K)
+    # The total is the last of the sums so far, so that rows after the last gradient get exactly zero.
+    ddecay_QRK = total_QK[:, None, :] - so_far_QRK + dG_QRK + later_QK[:, None, :]
+    z_QRK = tl.load(z_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32)
+    z_QRK += tl.load(dt_bias_ptr + channel_K).to(tl.float32)[None, None, :]
+    gate_slope_QRK = sigmoid(slope * z_QRK) * sigmoid(-slope * z_QRK)
+    dz_QRK = tl.where(is_row_QR1, ddecay_QRK * (lower_bound * slope) * gate_slope_QRK, 0.0)
+    tl.store(dz_ptr + place_QRK, dz_QRK.to(dz_ptr.dtype.element_ty), mask=is_row_QR1)
+    tl.store(ddt_bias_ptr + block * K + first + channel_K, tl.sum(tl.sum(dz_QRK, 1), 0))
+    dA_log = tl.sum(tl.sum(tl.sum(dz_QRK * z_QRK, 1), 1), 0)
+    tl.store(dA_log_ptr + block * SLICES + program % SLICES, dA_log)

@@ -15,8 +15,11 @@ class Launch:
     slice: int = 0
     """Channels worked on at a time: of values for the two walks over chunks, of keys for the others."""
 
-    def options(self) -> dict[str, int]:
-        return {"num_warps": self.num_warps, "num_stages": self.num_stages}
+    registers: int | None = None
+    """Most registers of a thread: fewer make room for more programs on a multiprocessor."""
+
+    def options(self) -> dict[str, int | None]:
+        return {"num_warps": self.num_warps, "num_stages": self.num_stages, "maxnreg": self.registers}
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,8 @@ def launches(key_dim: int, value_dim: int) -> Launches:
     keys, values = min(key_dim, 64), min(value_dim, 64)
     return Launches(
         prepare=Launch(num_warps=4, slice=keys),
-        scan=Launch(num_warps=4, num_stages=2, slice=values),
+        scan=Launch(num_warps=4, num_stages=1, slice=values),
         reverse=Launch(num_warps=4, num_stages=2, slice=values),
         pairs=Launch(num_warps=4),
-        local=Launch(num_warps=4, slice=keys),
+        local=Launch(num_warps=4, slice=min(key_dim, 32)),
     )

@@ -194,7 +194,7 @@ def _backward(
     local_kernel[(M * H * (K // launch.slice),)](
         q, k, z, beta, A_log, dt_bias, rows, do, written, y, entering, leaving, dA, dP, lengths, sums,
         dq, dk, dz, dA_log_parts, ddt_bias_parts,
-        sizes.T, H, sizes.chunks_of_row, scale, lower_bound, 2,
+        sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
         K, V, launch.slice, rows is not None, launch.num_warps, **launch.options(),
     )  # fmt: skip
     dA_log = dA_log_parts.sum((0, 2)).to(A_log.dtype)

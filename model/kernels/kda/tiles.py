@@ -71,7 +71,7 @@ def rows_by_tile():
 def places(row_QR, channel_K, WARPS: tl.constexpr):
     """Where channels of rows lie. Marked so that a thread takes all rows of a tile: sums over rows stay in it."""
     SIZE: tl.constexpr = channel_K.shape[0]
-    VECTOR: tl.constexpr = max(1, SIZE * (CHUNK // TILE) // (32 * WARPS))
+    VECTOR: tl.constexpr = max(2, SIZE * (CHUNK // TILE) // (32 * WARPS))
     return tl.max_contiguous(row_QR[:, :, None] + channel_K[None, None, :], [1, 1, VECTOR])
 
 
