@@ -29,6 +29,7 @@ SOURCES = {
     "vision.programs": "..vision.source:Programs",
     "curriculum.pack": "..curriculum.pack:Pack",
     "vision.fact_pictures": "..vision.fact_pictures:FactPictures",
+    "vision.shapes": "..vision.shapes:Shapes",
 }
 STAGES = {
     "synth.blobs": "..synth.long_documents.blobs:Blobs",

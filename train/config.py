@@ -55,7 +55,6 @@ class OptimiserConfig:
     """Of all tokens of the plan."""
     weight_decay: float = 0.1
     muon_momentum: float = 0.95
-    adam_betas: tuple[float, ...] = (0.9, 0.95)
     clip_norm: float = 1.0
     qk_clip: float = 100.0
     """Largest attention logit of an MLA head; 0 turns the clip off."""
@@ -73,8 +72,6 @@ class OptimiserConfig:
         for name in ("weight_decay", "qk_clip", "z_loss", "next_next_weight"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"optimiser.{name} is {getattr(self, name)}, and must be 0 or more")
-        if len(self.adam_betas) != 2:
-            raise ConfigError(f"optimiser.adam_betas is {list(self.adam_betas)}, not two numbers")
 
 
 @dataclass(frozen=True)

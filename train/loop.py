@@ -91,7 +91,7 @@ class Trainer:
         parallel.shard(self.model, ranks, config.precision)
         options = config.optimiser
         self.optimizers = Optimizers(
-            self.model, weight_decay=options.weight_decay, momentum=options.muon_momentum, betas=options.adam_betas
+            self.model, weight_decay=options.weight_decay, momentum=options.muon_momentum
         )
         self.qk_clip = QKClip(self.model, options.qk_clip, all_reduce_max=ranks.greatest) if options.qk_clip else None
         self.guard = SkipStepGuard()

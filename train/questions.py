@@ -116,7 +116,8 @@ def _task(kind: str, answer: str) -> Task:
         return "scatter"
     if '"boxes"' in answer and '"pixels"' in answer:
         return "grounding"
-    return "to_code" if answer.lstrip().startswith(("```", "<svg", "<!DOCTYPE", "<html")) else "other"
+    beginnings = ("<svg", "<?xml", "<!doctype", "<html", "import cadquery", "from cadquery")
+    return "to_code" if answer.lstrip().lower().startswith(beginnings) else "other"
 
 
 def _picture(sequence: PackedSequence, number: int) -> Image.Image:

@@ -56,6 +56,7 @@ class Tasks(Stage):
     """Add tasks to a rendered program.
 
     Attributes:
+        captions: ask for captions of programs.
         grounding: most elements that one grounding task asks for; 0 for none.
         visible: least fraction of an element that must be in sight.
         side: least width and height of an element in pixels.
@@ -64,6 +65,7 @@ class Tasks(Stage):
 
     version: ClassVar[int] = 1
 
+    captions: bool = True
     grounding: int = Field(default=4, ge=0)
     visible: float = 0.5
     side: float = 8.0
@@ -82,11 +84,11 @@ class Tasks(Stage):
         source = record.metadata["source"]
         rng = self._context.rng("vision.tasks", f"{source['uri']}/{source['item']}")
         tasks = [_image_to_code(rng, kind, program, record.media)]
-        caption = scratch.get("caption") or derive(
-            kind, program, layout, scratch.get("render_log") or {}, source["item"]
-        )
-        if caption:
-            tasks.append(_code_to_caption(rng, kind, program, caption))
+        if self.captions:
+            log = scratch.get("render_log") or {}
+            caption = scratch.get("caption") or derive(kind, program, layout, log, source["item"])
+            if caption:
+                tasks.append(_code_to_caption(rng, kind, program, caption))
         ids_are_words = kind == "svg" and bool(scratch.get("trusted"))
         found = self._grounding(rng, layout, record.media, ids_are_words) if self.grounding else None
         if found:
