@@ -94,19 +94,19 @@ def test_singular_values_come_near_one_and_directions_stay():
 
 
 def test_a_head_is_made_orthogonal_alone():
-    """Three heads, each of a matrix of 8 rows and one of 4: as six matrices that PyTorch's or our Muon has by hand."""
-    joint = nn.Parameter(random(36, 20))
+    """Three heads, each of a tall matrix and a wide one: as six matrices by hand."""
+    joint = nn.Parameter(random(36, 6))
     parts = [nn.Parameter(part.clone()) for part in joint.detach().split([8, 4] * 3)]
     together, apart = Muon([joint], lr=0.1, block_rows=(8, 4)), Muon(parts, lr=0.1)
     for step in range(3):
-        joint.grad = random(36, 20, seed=step) * torch.logspace(-3, 3, 36)[:, None]
+        joint.grad = random(36, 6, seed=step) * torch.logspace(-3, 3, 36)[:, None]
         for part, gradient in zip(parts, joint.grad.split([8, 4] * 3), strict=True):
             part.grad = gradient.clone()
         together.step()
         apart.step()
     torch.testing.assert_close(joint, torch.cat([part.detach() for part in parts]), rtol=0, atol=1e-6)
-    as_one = nn.Parameter(random(36, 20))
-    as_one.grad = random(36, 20)
+    as_one = nn.Parameter(random(36, 6))
+    as_one.grad = random(36, 6)
     Muon([as_one], lr=0.1).step()
     assert (as_one - joint).abs().max() > 0.01
 
@@ -274,3 +274,16 @@ def test_a_real_backward_reaches_all_that_the_table_says_and_no_more():
     without = {name for name, parameter in model.named_parameters() if parameter.grad is None}
     assert without == set(IDLE)
     Optimizers(model).step(1e-3)
+
+
+def test_adamw_has_the_numbers_of_the_recipe_and_the_learning_rate_of_muon():
+    model = smoke()
+    optimizers = Optimizers(model)
+    by_hand = nn.Parameter(model.head.weight.detach().clone())
+    reference = torch.optim.AdamW([by_hand], lr=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1)
+    for step in range(3):
+        give_gradients(model, step)
+        by_hand.grad = model.head.weight.grad.clone()
+        optimizers.step(0.01)
+        reference.step()
+    torch.testing.assert_close(model.head.weight, by_hand, rtol=0, atol=1e-7)

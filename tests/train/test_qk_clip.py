@@ -191,8 +191,9 @@ def test_options_that_measure_nothing_are_refused(options):
 @torch.no_grad()
 def test_the_measure_does_not_depend_on_padding():
     made = layer()
-    x = torch.cat([hidden(9), hidden(9).roll(1, 1)])
+    x = torch.cat([hidden(9), hidden(10)[:, :9]])
     real = torch.arange(9) < torch.tensor([[9], [4]])
     both = largest_logits(made, x, real)
+    assert (largest(made, x[1:], [9]) > both + 1).any()
     alone = torch.maximum(largest(made, x[:1], [9]), largest(made, x[1:, :4], [4]))
     torch.testing.assert_close(both, alone)
