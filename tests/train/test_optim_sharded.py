@@ -26,11 +26,12 @@ from k3data.model.transformer import K3Model
 from k3data.train.optim.clip import clip_gradients
 from k3data.train.optim.groups import IDLE
 from k3data.train.optim.guard import SkipStepGuard
+from k3data.train.optim.muon import Muon
 from k3data.train.optim.optimizers import Optimizers
 from k3data.train.optim.qk_clip import QKClip
-from k3data.train.optim.sharding import row_shards
-from torch import Tensor
-from torch.distributed.device_mesh import init_device_mesh
+from k3data.train.optim.sharding import row_shards, whole
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 
@@ -105,6 +106,20 @@ def state(model: K3Model, optimizers: Optimizers) -> dict:
     return {"model": model.state_dict(), "optimizers": optimizers.state_dict()}
 
 
+def few_rows(mesh: DeviceMesh | None) -> list[Tensor]:
+    """Two small matrices after a step, by one Muon each: fewer matrices than ranks, and fewer rows."""
+    after = []
+    for shape in ((5, 6), (1, 6)):
+        values, gradient = torch.randn(2, *shape, generator=torch.Generator().manual_seed(7))
+        if mesh is not None:
+            values, gradient = (distribute_tensor(one, mesh, [Shard(0)]) for one in (values, gradient))
+        parameter = nn.Parameter(values)
+        parameter.grad = gradient
+        Muon([parameter], lr=0.1).step()
+        after.append(whole(parameter.detach()))
+    return after
+
+
 def one_rank(rank: int, folder: Path) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=2)
@@ -125,7 +140,7 @@ def one_rank(rank: int, folder: Path) -> None:
     dcp.save(state(model, optimizers), checkpoint_id=folder / "three")
     held = {
         "norms": norms, "largest": largest, "verdicts": [tuple(verdict) for verdict in verdicts],
-        "digest": optimizers.digest,
+        "digest": optimizers.digest, "few_rows": few_rows(init_device_mesh("cpu", (2,))),
         "cut": [entry.name for entry in optimizers.table if _is_cut(model, entry)],
         "here": [entry.name for entry in optimizers.table if entry.block_rows and not _is_cut(model, entry)],
     }  # fmt: skip
@@ -213,6 +228,12 @@ def test_norms_and_logits_are_those_of_one_process(runs):
         torch.testing.assert_close(torch.stack(held["norms"]), torch.stack(runs.norms), rtol=1e-5, atol=0)
         torch.testing.assert_close(held["largest"], runs.largest, rtol=1e-5, atol=1e-6)
     assert (runs.largest > 1).any()
+
+
+def test_a_rank_may_have_no_matrix_to_work_on_and_no_row(runs):
+    for held in runs.ranks:
+        for theirs, ours in zip(held["few_rows"], few_rows(None), strict=True):
+            torch.testing.assert_close(theirs, ours, rtol=0, atol=1e-7)
 
 
 def test_both_ranks_have_the_table_of_one_process(runs):
