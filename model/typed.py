@@ -7,6 +7,7 @@ a tuple of any of these, and any of them or None.
 from __future__ import annotations
 
 import difflib
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from types import UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -51,7 +52,7 @@ def _typed(kind: Any, value: Any, where: str) -> Any:
             return None
         kind = next(one for one in get_args(kind) if one is not type(None))
     if is_dataclass(kind):
-        return read_dataclass(kind, value, where)  # type: ignore[type-var]
+        return read_dataclass(kind, value, where)  # type: ignore[arg-type]
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
         if not isinstance(value, (list, tuple)):
@@ -62,6 +63,9 @@ def _typed(kind: Any, value: Any, where: str) -> Any:
         if value not in get_args(kind):
             raise ConfigError(f"{where} is {value!r}, not one of {', '.join(map(str, get_args(kind)))}")
         return value
+    if kind is float and isinstance(value, str):  # YAML takes 1e-3 for text; it wants 1.0e-3
+        with suppress(ValueError):
+            value = float(value)
     accepted = (int, float) if kind is float else (kind,)
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
         wanted = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}[kind]

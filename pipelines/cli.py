@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from . import cli_look, cli_make, cli_tokenizer, errors
+from . import cli_look, cli_make, cli_tokenizer, cli_train, errors
 
 app = typer.Typer(
     help="Make verified, sharded multimodal training data from a recipe, look at it, and train on it.",
@@ -42,6 +42,8 @@ for _verb in (
     cli_look.bench,
 ):
     app.command()(_verb)
+for _verb in (cli_train.train, cli_train.generate):
+    app.command(**cli_train.HANDED_ON)(_verb)  # type: ignore[arg-type]
 app.add_typer(cli_tokenizer.app, name="tokenizer")
 
 

@@ -36,7 +36,7 @@ def build_prompt(
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path}: cannot be read as a picture ({error})") from None
     if chat:
-        content = (*(Picture(width, height) for width, height in sizes), text)
+        content: list[str | Picture] = [*(Picture(width, height) for width, height in sizes), text]
         rendered = render(tokenizer, Conversation((User(content),)), answer_in="response", max_tokens=max_tokens)
         return Prompt(rendered.ids.tolist(), images)
     ids: list[int] = []

@@ -21,7 +21,7 @@ from ..kda.chunked import kda_chunked
 from ..kda.recurrent import kda_recurrent
 from ..quantile_balancing import QuantileBalancer, balance, exact_bias, load_excess
 from ..transformer import K3Model
-from ..vision.preprocess import preprocess_image
+from ..vision.preprocess import Patches, preprocess_image
 
 NAME = "oracles"
 SUMMARY = "fast paths against their definitions: chunked KDA and its gradients, quantile balancing, decoding"
@@ -138,7 +138,8 @@ def _decoding(quick: bool) -> dict[str, float]:
     config, steps = model.config, 8 if quick else 40
     pixels = torch.randint(0, 256, (56, 84, 3), dtype=torch.uint8)
     picture = preprocess_image(Image.fromarray(pixels.numpy()))
-    lengths, images = (7, 64, 41), ([], [picture], [picture])
+    lengths = (7, 64, 41)
+    images: list[list[Patches]] = [[], [picture], [picture]]
     rows = [torch.randint(0, config.vocab_size - 256, (1, length + steps)) for length in lengths]
     for row in rows[1:]:
         row[0, 3 : 3 + picture.tokens] = config.media_pad_id

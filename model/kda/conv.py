@@ -10,6 +10,7 @@ Letters: B batch, T tokens, N sequences, P channels, W width of the kernel, and 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -41,7 +42,7 @@ class ShortConvolution(nn.Module):
         Computed in fp32 (fp64 for fp64). Raises ValueError for a tail of another shape, and as `sequence_bounds` says.
         """
         B, T, P = x_BTP.shape
-        bounds = sequence_bounds(B, T, cu_seqlens)
+        bounds = tuple(sequence_bounds(B, T, cu_seqlens))
         N, L = len(bounds) - 1, self.kernel - 1
         if tail_NLP is not None and tail_NLP.shape != (N, L, P):
             raise ValueError(f"the convolution's tail is {list(tail_NLP.shape)}, but must be {[N, L, P]}")
@@ -70,21 +71,32 @@ class _Edge(NamedTuple):
     place: Tensor
 
 
-def _edge(bounds: list[int], shift: int, tail: int, device: torch.device) -> _Edge:
+@lru_cache(maxsize=64)
+def _edge(bounds: tuple[int, ...], shift: int, tail: int, device: torch.device) -> _Edge:
+    """Remembered, because every convolution of a model cuts the same batch."""
     rows = [
         (start + local, sequence, tail + local - shift)
         for sequence, (start, end) in enumerate(pairwise(bounds))
         for local in range(min(shift, end - start))
     ]
-    return _Edge(*torch.tensor(rows, dtype=torch.int64, device=device).view(-1, 3).T)
+    with torch.inference_mode(False):  # what is remembered must serve training, too
+        return _Edge(*torch.tensor(rows, dtype=torch.int64, device=device).view(-1, 3).T)
 
 
-def _last_inputs(x_TP: Tensor, tail_NLP: Tensor, bounds: list[int]) -> Tensor:
+def _last_inputs(x_TP: Tensor, tail_NLP: Tensor, bounds: tuple[int, ...]) -> Tensor:
     """[N, L, P]: from the sequence where it is long enough, else also from its old tail."""
     N, L, P = tail_NLP.shape
     both = torch.cat([tail_NLP.flatten(0, 1), x_TP])
-    rows = []
+    return both[_last_rows(bounds, L, x_TP.device)].view(N, L, P)
+
+
+@lru_cache(maxsize=64)
+def _last_rows(bounds: tuple[int, ...], L: int, device: torch.device) -> Tensor:
+    """[N·L] where each sequence's last inputs lie in the tails, one after the other, and the tokens behind them."""
+    N = len(bounds) - 1
+    rows: list[int] = []
     for sequence, (start, end) in enumerate(pairwise(bounds)):
         candidates = [*range(L * sequence, L * (sequence + 1)), *range(N * L + max(start, end - L), N * L + end)]
         rows += candidates[len(candidates) - L :]
-    return both[torch.tensor(rows, dtype=torch.int64, device=x_TP.device)].view(N, L, P)
+    with torch.inference_mode(False):
+        return torch.tensor(rows, dtype=torch.int64, device=device)
