@@ -34,6 +34,7 @@ from .tiles import (
     LOG2E,
     TILE,
     as_rows,
+    by_channel,
     by_tile,
     chunk_rows,
     level_factors,
@@ -141,17 +142,95 @@ def pairs_kernel(
 
 
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound"])
-def local_kernel(
+def left_kernel(
     q_ptr, k_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
-    do_ptr, written_ptr, y_ptr, entering_ptr, leaving_ptr, dA_ptr, dP_ptr, lengths_ptr, sums_ptr,
-    dq_ptr, dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
+    do_ptr, y_ptr, entering_ptr, dA_ptr, dP_ptr, lengths_ptr, sums_ptr,
+    dq_ptr, dk_ptr, dG_ptr,
     T, H, chunks_of_row, scale, lower_bound,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
-    """One chunk of one head and SLICE of its key channels."""
+    """One chunk of one head and SLICE of its key channels: rows that stand on the left of products, q⁺ and k⁺.
+
+    Writes the gradient of q, and for `right_kernel` their parts of the gradients of k and of G.
+    """
     OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
     SLICES: tl.constexpr = K // SLICE
-    TILES: tl.constexpr = CHUNK // TILE
+    program = tl.program_id(0)
+    first = (program % SLICES) * SLICE
+    head = (program // SLICES) % H
+    chunk = program // SLICES // H
+    start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
+    if start >= end:
+        return
+    block = chunk.to(tl.int64) * H + head
+    token = start * H + head
+    slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
+    row_C, row_QR = tl.arange(0, CHUNK), rows_by_tile()
+    i, j = row_C[:, None], row_C[None, :]
+    value_V, channel_K = tl.arange(0, V), tl.arange(0, SLICE)
+    is_row_1QR = (row_QR < end - start)[None, :, :]
+    place_KQR = places(row_QR * (H * K), channel_K, WARPS)
+
+    log2_decay_KQR = log2_decays(
+        z_ptr + token * K + first, dt_bias_ptr + head * K + first, place_KQR, channel_K, is_row_1QR, slope, lower_bound
+    )
+    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
+    from_start_KQ, _, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
+    k_length_QR = tl.load(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_QR)
+    k_up_KQR = tl.load(k_ptr + token * K + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    k_up_KQR *= k_length_QR[None, :, :] * tl.exp2(-local_KQR - BALANCE)
+    k_up_CK = as_rows(k_up_KQR.to(OPERAND))
+    k_next_CK = as_rows((k_up_KQR * to_next_KQ[:, :, None]).to(OPERAND))
+    k_half_CK = as_rows((k_up_KQR * to_half_KQ[:, :, None]).to(OPERAND))
+
+    _, tiles_CC = level_masks()
+    own_CC = (i // TILE) == (j // TILE)
+    place_CC = block * (CHUNK * CHUNK) + i * CHUNK + j
+    place_KQR += token * K + first
+    down_KQR = tl.exp2(local_KQR + BALANCE)
+    entering_VK = tl.load(entering_ptr + block * (V * K) + first + value_V[:, None] * K + channel_K[None, :])
+
+    do_CV = tl.load(do_ptr + token * V + i * (H * V) + value_V[None, :], mask=i < end - start, other=0.0)
+    dq_KQR = (scale * from_start_KQ)[:, :, None] * by_channel(tl.dot(do_CV, entering_VK))
+    dq_KQR += from_half_KQ[:, :, None] * by_channel(tl.dot(tl.load(dA_ptr + place_CC), k_half_CK))
+    level_CK = tl.dot(tl.load(dA_ptr + place_CC, mask=own_CC, other=0.0), k_up_CK)
+    level_CK = tl.dot(tl.load(dA_ptr + place_CC, mask=tiles_CC, other=0.0), k_next_CK, level_CK)
+    dq_KQR = (dq_KQR + by_channel(level_CK)) * down_KQR
+    q_length_1QR = tl.load(lengths_ptr + block * (2 * CHUNK) + row_QR)[None, :, :]
+    qdq_1QR = tl.load(sums_ptr + block * (2 * CHUNK) + row_QR)[None, :, :]
+    q_KQR = tl.load(q_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32) * q_length_1QR
+    dG_KQR = q_KQR * dq_KQR
+    dq_KQR = q_length_1QR * (dq_KQR - q_KQR * qdq_1QR)
+    tl.store(dq_ptr + place_KQR, dq_KQR.to(OPERAND), mask=is_row_1QR)
+
+    y_VC = tl.load(y_ptr + block * (V * CHUNK) + value_V[:, None] * CHUNK + j)
+    beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=row_QR < end - start, other=0.0).to(tl.float32)
+    dk_KQR = -from_start_KQ[:, :, None] * by_channel(tl.dot(tl.trans(y_VC), entering_VK))
+    dk_KQR *= sigmoid(beta_QR)[None, :, :]
+    dk_KQR += from_half_KQ[:, :, None] * by_channel(tl.dot(tl.load(dP_ptr + place_CC), k_half_CK))
+    level_CK = tl.dot(tl.load(dP_ptr + place_CC, mask=own_CC, other=0.0), k_up_CK)
+    level_CK = tl.dot(tl.load(dP_ptr + place_CC, mask=tiles_CC, other=0.0), k_next_CK, level_CK)
+    dk_KQR = (dk_KQR + by_channel(level_CK)) * down_KQR
+    tl.store(dk_ptr + place_KQR, dk_KQR.to(OPERAND), mask=is_row_1QR)
+    k_KQR = tl.load(k_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32) * k_length_QR[None, :, :]
+    dG_KQR += k_KQR * dk_KQR
+    tl.store(dG_ptr + place_KQR, dG_KQR.to(dG_ptr.dtype.element_ty), mask=is_row_1QR)
+
+
+@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "lower_bound"])
+def right_kernel(
+    q_ptr, k_ptr, z_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
+    written_ptr, entering_ptr, leaving_ptr, dA_ptr, dP_ptr, lengths_ptr, sums_ptr,
+    dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
+    T, H, chunks_of_row, lower_bound,
+    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
+):  # fmt: skip
+    """One chunk of one head and SLICE of its key channels: keys on the right of products, k⁻ and k°, and the gate.
+
+    Finds in `dk_ptr` and `dz_ptr` the parts that `left_kernel` put there.
+    """
+    OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
+    SLICES: tl.constexpr = K // SLICE
     program = tl.program_id(0)
     first = (program % SLICES) * SLICE
     head = (program // SLICES) % H
@@ -164,122 +243,85 @@ def local_kernel(
     q_ptr += token * K + first
     k_ptr += token * K + first
     z_ptr += token * K + first
-    dq_ptr += token * K + first
     dk_ptr += token * K + first
     dz_ptr += token * K + first
     dt_bias_ptr += head * K + first
     lengths_ptr += block * (2 * CHUNK)
     sums_ptr += block * (2 * CHUNK)
-    entering_ptr += block * (V * K) + first
-    leaving_ptr += block * (V * K) + first
-    written_ptr += block * (V * CHUNK)
-    y_ptr += block * (V * CHUNK)
-    dA_ptr += block * (CHUNK * CHUNK)
-    dP_ptr += block * (CHUNK * CHUNK)
-    do_ptr += token * V
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
     row_C, row_QR = tl.arange(0, CHUNK), rows_by_tile()
     i, j = row_C[:, None], row_C[None, :]
-    is_row_QR1 = (row_QR < end - start)[:, :, None]
     value_V, channel_K = tl.arange(0, V), tl.arange(0, SLICE)
-    place_QRK = places(row_QR * (H * K), channel_K, WARPS)
-    place_VC = value_V[:, None] * CHUNK + j
-    place_VK = value_V[:, None] * K + channel_K[None, :]
+    is_row_1QR = (row_QR < end - start)[None, :, :]
+    place_KQR = places(row_QR * (H * K), channel_K, WARPS)
+    place_VC = block * (V * CHUNK) + value_V[:, None] * CHUNK + j
+    place_VK = block * (V * K) + first + value_V[:, None] * K + channel_K[None, :]
+    place_CC = block * (CHUNK * CHUNK) + i * CHUNK + j
     _, tiles_CC = level_masks()
     own_CC = (i // TILE) == (j // TILE)
-    place_CC = i * CHUNK + j
 
-    log2_decay_QRK = log2_decays(z_ptr, dt_bias_ptr, place_QRK, channel_K, is_row_QR1, slope, lower_bound)
-    local_QRK, a0, a1, a2, a3, last = tile_decays(log2_decay_QRK)
-    from_start_QK, to_end_QK, to_next_QK, to_half_QK, from_half_QK = level_factors(a0, a1, a2, a3, last)
-    k_length_QR = tl.load(lengths_ptr + CHUNK + row_QR)
-    k_QRK = tl.load(k_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * k_length_QR[:, :, None]
-    k_up_QRK = k_QRK * tl.exp2(-local_QRK - BALANCE)
-    k_up_CK = as_rows(k_up_QRK.to(OPERAND))
-    k_next_CK = as_rows((k_up_QRK * to_next_QK[:, None, :]).to(OPERAND))
-    k_half_CK = as_rows((k_up_QRK * to_half_QK[:, None, :]).to(OPERAND))
-    entering_VK = tl.load(entering_ptr + place_VK)
-
-    # Queries.
-    do_CV = tl.load(do_ptr + i * (H * V) + value_V[None, :], mask=i < end - start, other=0.0)
-    dq_QRK = (scale * from_start_QK)[:, None, :] * tl.reshape(tl.dot(do_CV, entering_VK), [TILES, TILE, SLICE])
-    level_CK = tl.dot(tl.load(dA_ptr + place_CC), k_half_CK)
-    dq_QRK += from_half_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
-    level_CK = tl.dot(tl.load(dA_ptr + place_CC, mask=own_CC, other=0.0), k_up_CK)
-    level_CK = tl.dot(tl.load(dA_ptr + place_CC, mask=tiles_CC, other=0.0), k_next_CK, level_CK)
-    dq_QRK = (dq_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * tl.exp2(local_QRK + BALANCE)
-    q_length_QR = tl.load(lengths_ptr + row_QR)
-    q_QRK = tl.load(q_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * q_length_QR[:, :, None]
-    dG_QRK = q_QRK * dq_QRK
-    qdq_QR = tl.load(sums_ptr + row_QR)
-    dq_QRK = q_length_QR[:, :, None] * (dq_QRK - q_QRK * qdq_QR[:, :, None])
-    tl.store(dq_ptr + place_QRK, dq_QRK.to(OPERAND), mask=is_row_QR1)
-
-    # Keys as k⁺, from the start of the chunk.
-    beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=row_QR < end - start, other=0.0).to(tl.float32)
-    from_start_QRK = -from_start_QK[:, None, :] * sigmoid(beta_QR)[:, :, None]
-    y_VC = tl.load(y_ptr + place_VC)
-    dk_QRK = from_start_QRK * tl.reshape(tl.dot(tl.trans(y_VC), entering_VK), [TILES, TILE, SLICE])
-    dP_CC = tl.load(dP_ptr + place_CC)
-    dP_own_CC = tl.load(dP_ptr + place_CC, mask=own_CC, other=0.0)
-    dP_tiles_CC = tl.load(dP_ptr + place_CC, mask=tiles_CC, other=0.0)
-    level_CK = tl.dot(dP_CC, k_half_CK)
-    dk_QRK += from_half_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
-    level_CK = tl.dot(dP_own_CC, k_up_CK)
-    level_CK = tl.dot(dP_tiles_CC, k_next_CK, level_CK)
-    dk_QRK = (dk_QRK + tl.reshape(level_CK, [TILES, TILE, SLICE])) * tl.exp2(local_QRK + BALANCE)
-    dG_QRK += k_QRK * dk_QRK
-    kdk_QR = tl.load(sums_ptr + CHUNK + row_QR)
-    dk_QRK -= k_QRK * kdk_QR[:, :, None]
+    # The decays, as `prepare_kernel` has them, and the rows that they scale.
+    log2_decay_KQR = log2_decays(z_ptr, dt_bias_ptr, place_KQR, channel_K, is_row_1QR, slope, lower_bound)
+    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
+    _, to_end_KQ, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
+    k_length_1QR = tl.load(lengths_ptr + CHUNK + row_QR)[None, :, :]
+    k_KQR = tl.load(k_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32) * k_length_1QR
+    down_KQR = tl.exp2(local_KQR + BALANCE)
 
     # Keys as k⁻, within the chunk.
-    q_length_QR = tl.load(lengths_ptr + row_QR)
-    q_QRK = tl.load(q_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32) * q_length_QR[:, :, None]
-    down_QRK = tl.exp2(local_QRK + BALANCE)
-    q_down_QRK, k_down_QRK = q_QRK * down_QRK, k_QRK * down_QRK
+    rows_KQR = k_KQR * down_KQR
+    k_down_CK = as_rows(rows_KQR.to(OPERAND))
+    dP_CC = tl.load(dP_ptr + place_CC)
+    level_CK = tl.dot(tl.trans(dP_CC), as_rows((rows_KQR * from_half_KQ[:, :, None]).to(OPERAND)))
+    q_length_1QR = tl.load(lengths_ptr + row_QR)[None, :, :]
+    q_KQR = tl.load(q_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32) * q_length_1QR
+    rows_KQR = q_KQR * down_KQR
+    q_down_CK = as_rows(rows_KQR.to(OPERAND))
     dA_CC = tl.load(dA_ptr + place_CC)
-    level_CK = tl.dot(tl.trans(dA_CC), as_rows((q_down_QRK * from_half_QK[:, None, :]).to(OPERAND)))
-    level_CK = tl.dot(tl.trans(dP_CC), as_rows((k_down_QRK * from_half_QK[:, None, :]).to(OPERAND)), level_CK)
-    dk_minus_QRK = to_half_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
-    q_down_CK, k_down_CK = as_rows(q_down_QRK.to(OPERAND)), as_rows(k_down_QRK.to(OPERAND))
+    level_CK = tl.dot(tl.trans(dA_CC), as_rows((rows_KQR * from_half_KQ[:, :, None]).to(OPERAND)), level_CK)
+    dk_minus_KQR = to_half_KQ[:, :, None] * by_channel(level_CK)
+    dP_CC = tl.load(dP_ptr + place_CC, mask=tiles_CC, other=0.0)
+    level_CK = tl.dot(tl.trans(dP_CC), k_down_CK)
     dA_CC = tl.load(dA_ptr + place_CC, mask=tiles_CC, other=0.0)
-    level_CK = tl.dot(tl.trans(dA_CC), q_down_CK)
-    level_CK = tl.dot(tl.trans(dP_tiles_CC), k_down_CK, level_CK)
-    dk_minus_QRK += to_next_QK[:, None, :] * tl.reshape(level_CK, [TILES, TILE, SLICE])
+    level_CK = tl.dot(tl.trans(dA_CC), q_down_CK, level_CK)
+    dk_minus_KQR += to_next_KQ[:, :, None] * by_channel(level_CK)
+    dP_CC = tl.load(dP_ptr + place_CC, mask=own_CC, other=0.0)
+    level_CK = tl.dot(tl.trans(dP_CC), k_down_CK)
     dA_CC = tl.load(dA_ptr + place_CC, mask=own_CC, other=0.0)
-    level_CK = tl.dot(tl.trans(dA_CC), q_down_CK)
-    level_CK = tl.dot(tl.trans(dP_own_CC), k_down_CK, level_CK)
-    dk_minus_QRK += tl.reshape(level_CK, [TILES, TILE, SLICE])
+    level_CK = tl.dot(tl.trans(dA_CC), q_down_CK, level_CK)
+    dk_minus_KQR += by_channel(level_CK)
 
     # Keys as k°, to the end of the chunk.
     written_VC = tl.load(written_ptr + place_VC)
+    entering_VK = tl.load(entering_ptr + place_VK)
     leaving_VK = tl.load(leaving_ptr + place_VK)
-    dk_end_QRK = tl.reshape(tl.dot(tl.trans(written_VC), leaving_VK), [TILES, TILE, SLICE])
-    up_QRK = tl.exp2(-local_QRK - BALANCE)
-    dk_end_QRK *= to_end_QK[:, None, :] * up_QRK
-    dlast_K = tl.sum(tl.sum(k_QRK * dk_end_QRK, 1), 0)
+    up_KQR = tl.exp2(-local_KQR - BALANCE)
+    dk_end_KQR = by_channel(tl.dot(tl.trans(written_VC), leaving_VK)) * to_end_KQ[:, :, None] * up_KQR
+    dlast_K = tl.sum(tl.sum(k_KQR * dk_end_KQR, 2), 1)
     dlast_K += tl.exp2(last) * tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
-    dk_minus_QRK = dk_minus_QRK * up_QRK + dk_end_QRK
-    dG_QRK -= k_QRK * dk_minus_QRK
-    dk_QRK = k_length_QR[:, :, None] * (dk_QRK + dk_minus_QRK)
-    tl.store(dk_ptr + place_QRK, dk_QRK.to(OPERAND), mask=is_row_QR1)
+    dk_minus_KQR = dk_minus_KQR * up_KQR + dk_end_KQR
+    kdk_1QR = tl.load(sums_ptr + CHUNK + row_QR)[None, :, :]
+    dk_KQR = tl.load(dk_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32) + dk_minus_KQR
+    dk_KQR = k_length_1QR * (dk_KQR - k_KQR * kdk_1QR)
+    tl.store(dk_ptr + place_KQR, dk_KQR.to(OPERAND), mask=is_row_1QR)
 
-    # The sum back over rows, and the gate. Rows past the end have decays of their own here: nobody's.
-    tile = tl.arange(0, TILES)[:, None]
-    so_far_QRK = tl.cumsum(dG_QRK, 1)
-    is_last = (tl.arange(0, TILE) == TILE - 1)[None, :, None]
-    total_QK = tl.sum(tl.where(is_last, so_far_QRK, 0.0), 1)
-    t1 = tl.sum(tl.where(tile == 1, total_QK, 0.0), 0)
-    t2 = tl.sum(tl.where(tile == 2, total_QK, 0.0), 0)
-    t3 = tl.sum(tl.where(tile == 3, total_QK, 0.0), 0)
-    later_QK = by_tile(dlast_K + (t3 + t2 + t1), dlast_K + (t3 + t2), dlast_K + t3, dlast_K)
+    # The sum back over rows, and the gate. Rows past the end have decays of their own here: they are nobody's.
+    dG_KQR = tl.load(dz_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32) - k_KQR * dk_minus_KQR
+    so_far_KQR = tl.cumsum(dG_KQR, 2)
+    is_last = (tl.arange(0, TILE) == TILE - 1)[None, None, :]
+    total_KQ = tl.sum(tl.where(is_last, so_far_KQR, 0.0), 2)
+    tile = tl.arange(0, CHUNK // TILE)[None, :]
+    t1 = tl.sum(tl.where(tile == 1, total_KQ, 0.0), 1)
+    t2 = tl.sum(tl.where(tile == 2, total_KQ, 0.0), 1)
+    t3 = tl.sum(tl.where(tile == 3, total_KQ, 0.0), 1)
+    later_KQ = by_tile(dlast_K + (t3 + t2 + t1), dlast_K + (t3 + t2), dlast_K + t3, dlast_K)
     # The total is the last of the sums so far, so that rows after the last gradient get exactly zero.
-    ddecay_QRK = total_QK[:, None, :] - so_far_QRK + dG_QRK + later_QK[:, None, :]
-    z_QRK = tl.load(z_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32)
-    z_QRK += tl.load(dt_bias_ptr + channel_K).to(tl.float32)[None, None, :]
-    gate_slope_QRK = sigmoid(slope * z_QRK) * sigmoid(-slope * z_QRK)
-    dz_QRK = tl.where(is_row_QR1, ddecay_QRK * (lower_bound * slope) * gate_slope_QRK, 0.0)
-    tl.store(dz_ptr + place_QRK, dz_QRK.to(dz_ptr.dtype.element_ty), mask=is_row_QR1)
-    tl.store(ddt_bias_ptr + block * K + first + channel_K, tl.sum(tl.sum(dz_QRK, 1), 0))
-    dA_log = tl.sum(tl.sum(tl.sum(dz_QRK * z_QRK, 1), 1), 0)
+    ddecay_KQR = total_KQ[:, :, None] - so_far_KQR + dG_KQR + later_KQ[:, :, None]
+    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    z_KQR += tl.load(dt_bias_ptr + channel_K).to(tl.float32)[:, None, None]
+    gate_slope_KQR = sigmoid(slope * z_KQR) * sigmoid(-slope * z_KQR)
+    dz_KQR = tl.where(is_row_1QR, ddecay_KQR * (lower_bound * slope) * gate_slope_KQR, 0.0)
+    tl.store(dz_ptr + place_KQR, dz_KQR.to(dz_ptr.dtype.element_ty), mask=is_row_1QR)
+    tl.store(ddt_bias_ptr + block * K + first + channel_K, tl.sum(tl.sum(dz_KQR, 2), 1))
+    dA_log = tl.sum(tl.sum(tl.sum(dz_KQR * z_KQR, 2), 1), 0)
     tl.store(dA_log_ptr + block * SLICES + program % SLICES, dA_log)

@@ -67,7 +67,7 @@ def prepare_kernel(
 ):  # fmt: skip
     """One chunk of one head, SLICE key channels at a time."""
     OPERAND: tl.constexpr = q_plus_ptr.dtype.element_ty
-    HALF: tl.constexpr = tl.float16 if OPERAND == tl.bfloat16 else OPERAND
+    HALF: tl.constexpr = tl.float16 if tl.bfloat16 == OPERAND else OPERAND
     chunk = tl.program_id(0) // H
     head = tl.program_id(0) % H
     start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
@@ -76,10 +76,10 @@ def prepare_kernel(
     block = chunk.to(tl.int64) * H + head
     row_QR = rows_by_tile()
     is_row_QR = row_QR < end - start
-    is_row_QR1 = is_row_QR[:, :, None]
+    is_row_1QR = is_row_QR[None, :, :]
     channel_K = tl.arange(0, SLICE)
-    place_QRK = places(row_QR * (H * K), channel_K, WARPS)
-    prepared_QRK = places(row_QR * K, channel_K, WARPS)
+    place_KQR = places(row_QR * (H * K), channel_K, WARPS)
+    prepared_KQR = places(row_QR * K, channel_K, WARPS)
     token = start * H + head
     q_ptr += token * K
     k_ptr += token * K
@@ -88,8 +88,8 @@ def prepare_kernel(
     beta_ptr += token
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
     beta_QR = sigmoid(tl.load(beta_ptr + row_QR * H, mask=is_row_QR, other=0.0).to(tl.float32))
-    q_length_QR = inverse_length(q_ptr, place_QRK, is_row_QR1, K, SLICE)
-    k_length_QR = inverse_length(k_ptr, place_QRK, is_row_QR1, K, SLICE)
+    q_length_QR = inverse_length(q_ptr, place_KQR, is_row_1QR, K, SLICE)
+    k_length_QR = inverse_length(k_ptr, place_KQR, is_row_1QR, K, SLICE)
     tl.store(lengths_ptr + block * (2 * CHUNK) + row_QR, q_length_QR)
     tl.store(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_QR, k_length_QR)
 
@@ -98,38 +98,38 @@ def prepare_kernel(
     qk_CC = tl.zeros([CHUNK, CHUNK], tl.float32)
     kk_CC = tl.zeros([CHUNK, CHUNK], tl.float32)
     for first in range(0, K, SLICE):
-        log2_decay_QRK = log2_decays(
-            z_ptr + first, dt_bias_ptr + first, place_QRK, channel_K, is_row_QR1, slope, lower_bound
+        log2_decay_KQR = log2_decays(
+            z_ptr + first, dt_bias_ptr + first, place_KQR, channel_K, is_row_1QR, slope, lower_bound
         )
-        local_QRK, a0, a1, a2, a3, last = tile_decays(log2_decay_QRK)
-        from_start_QK, to_end_QK, to_next_QK, to_half_QK, from_half_QK = level_factors(a0, a1, a2, a3, last)
+        local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
+        from_start_KQ, to_end_KQ, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
         tl.store(decay_ptr + block * K + first + channel_K, tl.exp2(last))
-        down_QRK = tl.exp2(local_QRK + BALANCE)
+        down_KQR = tl.exp2(local_KQR + BALANCE)
         prepared = block * (CHUNK * K) + first
-        q_QRK = tl.load(q_ptr + first + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32)
-        q_QRK *= q_length_QR[:, :, None] * down_QRK
-        tl.store(q_plus_ptr + prepared + prepared_QRK, (q_QRK * (scale * from_start_QK)[:, None, :]).to(OPERAND))
-        q_left_CK = as_rows(q_QRK.to(OPERAND))
-        q_far_CK = as_rows((q_QRK * from_half_QK[:, None, :]).to(OPERAND))
-        k_QRK = tl.load(k_ptr + first + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32)
-        k_QRK *= k_length_QR[:, :, None]
-        k_down_QRK = k_QRK * down_QRK
-        k_plus_QRK = k_down_QRK * beta_QR[:, :, None] * from_start_QK[:, None, :]
-        tl.store(k_plus_ptr + prepared + prepared_QRK, k_plus_QRK.to(OPERAND))
-        k_left_CK = as_rows(k_down_QRK.to(OPERAND))
-        k_far_CK = as_rows((k_down_QRK * from_half_QK[:, None, :]).to(OPERAND))
-        k_up_QRK = k_QRK * tl.exp2(-local_QRK - BALANCE)
-        tl.store(k_end_ptr + prepared + prepared_QRK, (k_up_QRK * to_end_QK[:, None, :]).to(OPERAND))
+        q_KQR = tl.load(q_ptr + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+        q_KQR *= q_length_QR[None, :, :] * down_KQR
+        tl.store(q_plus_ptr + prepared + prepared_KQR, (q_KQR * (scale * from_start_KQ)[:, :, None]).to(OPERAND))
+        q_left_CK = as_rows(q_KQR.to(OPERAND))
+        q_far_CK = as_rows((q_KQR * from_half_KQ[:, :, None]).to(OPERAND))
+        k_KQR = tl.load(k_ptr + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+        k_KQR *= k_length_QR[None, :, :]
+        k_down_KQR = k_KQR * down_KQR
+        k_plus_KQR = k_down_KQR * beta_QR[None, :, :] * from_start_KQ[:, :, None]
+        tl.store(k_plus_ptr + prepared + prepared_KQR, k_plus_KQR.to(OPERAND))
+        k_left_CK = as_rows(k_down_KQR.to(OPERAND))
+        k_far_CK = as_rows((k_down_KQR * from_half_KQ[:, :, None]).to(OPERAND))
+        k_up_KQR = k_KQR * tl.exp2(-local_KQR - BALANCE)
+        tl.store(k_end_ptr + prepared + prepared_KQR, (k_up_KQR * to_end_KQ[:, :, None]).to(OPERAND))
 
         # Products of rows, level by level.
-        right_CK = as_rows(k_up_QRK.to(OPERAND))
+        right_CK = as_rows(k_up_KQR.to(OPERAND))
         qk_CC += tl.where(own_CC, tl.dot(q_left_CK, tl.trans(right_CK)), 0.0)
         kk_CC += tl.where(own_CC, tl.dot(k_left_CK, tl.trans(right_CK)), 0.0)
-        right_CK = as_rows((k_up_QRK * to_next_QK[:, None, :]).to(OPERAND))
+        right_CK = as_rows((k_up_KQR * to_next_KQ[:, :, None]).to(OPERAND))
         qk_CC += tl.where(tiles_CC, tl.dot(q_left_CK, tl.trans(right_CK)), 0.0)
         kk_CC += tl.where(tiles_CC, tl.dot(k_left_CK, tl.trans(right_CK)), 0.0)
         # Rows of the first half are zero on the left, those of the second on the right: no other block is touched.
-        right_CK = as_rows((k_up_QRK * to_half_QK[:, None, :]).to(OPERAND))
+        right_CK = as_rows((k_up_KQR * to_half_KQ[:, :, None]).to(OPERAND))
         qk_CC = tl.dot(q_far_CK, tl.trans(right_CK), qk_CC)
         kk_CC = tl.dot(k_far_CK, tl.trans(right_CK), kk_CC)
 

@@ -28,7 +28,8 @@ class Launches:
     scan: Launch
     reverse: Launch
     pairs: Launch
-    local: Launch
+    left: Launch
+    right: Launch
 
 
 def launches(key_dim: int, value_dim: int) -> Launches:
@@ -38,5 +39,6 @@ def launches(key_dim: int, value_dim: int) -> Launches:
         scan=Launch(num_warps=4, num_stages=1, slice=values),
         reverse=Launch(num_warps=4, num_stages=2, slice=values),
         pairs=Launch(num_warps=4),
-        local=Launch(num_warps=4, slice=min(key_dim, 32)),
+        left=Launch(num_warps=4, slice=keys),
+        right=Launch(num_warps=4, slice=keys),
     )

@@ -12,7 +12,7 @@ import triton
 from torch import Tensor
 
 from ...config import LOWEST_GATE
-from .backward import local_kernel, pairs_kernel, reverse_kernel
+from .backward import left_kernel, pairs_kernel, reverse_kernel, right_kernel
 from .chunks import CHUNK, ChunkTable
 from .forward import prepare_kernel, scan_kernel
 from .launch import launches
@@ -188,13 +188,19 @@ def _backward(
         v, beta, o, do, written, y, rows, dA, dP, sums, dv, dbeta,
         sizes.T, H, sizes.chunks_of_row, scale, V, rows is not None, **launches(K, V).pairs.options(),
     )  # fmt: skip
-    launch = launches(K, V).local
+    launch = launches(K, V).left
+    left_kernel[(M * H * (K // launch.slice),)](
+        q, k, z, beta, A_log, dt_bias, rows, do, y, entering, dA, dP, lengths, sums, dq, dk, dz,
+        sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
+        K, V, launch.slice, rows is not None, launch.num_warps, **launch.options(),
+    )  # fmt: skip
+    launch = launches(K, V).right
     dA_log_parts = q.new_empty(M, H, K // launch.slice, dtype=torch.float32)
     ddt_bias_parts = q.new_empty(M, H, K, dtype=torch.float32)
-    local_kernel[(M * H * (K // launch.slice),)](
-        q, k, z, beta, A_log, dt_bias, rows, do, written, y, entering, leaving, dA, dP, lengths, sums,
-        dq, dk, dz, dA_log_parts, ddt_bias_parts,
-        sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
+    right_kernel[(M * H * (K // launch.slice),)](
+        q, k, z, A_log, dt_bias, rows, written, entering, leaving, dA, dP, lengths, sums,
+        dk, dz, dA_log_parts, ddt_bias_parts,
+        sizes.T, H, sizes.chunks_of_row, lower_bound,
         K, V, launch.slice, rows is not None, launch.num_warps, **launch.options(),
     )  # fmt: skip
     dA_log = dA_log_parts.sum((0, 2)).to(A_log.dtype)

@@ -16,7 +16,7 @@ Products between tiles are made on two levels, each one dense 64 × 64 product o
     level 16   tiles (1, 0) and (3, 2)        up · 2^(next anchor − anchor)
     level 32   tiles {2, 3} × {0, 1}          up · 2^(anchor of tile 2 − anchor), down · 2^(anchor − anchor of tile 2)
 
-Layout. Threads take rows first: loads are [Q, R, K], tiles by rows of a tile by channels, and a thread holds the 16
+Layout. Threads take rows first: loads are [K, Q, R], channels by tiles by rows of a tile, and a thread holds the 16
 rows of one tile for one to four channels, which a warp still reads as whole lines. Sums over the rows of a tile then
 need no exchange between threads.
 
@@ -71,33 +71,39 @@ def rows_by_tile():
 def places(row_QR, channel_K, WARPS: tl.constexpr):
     """Where channels of rows lie. Marked so that a thread takes all rows of a tile: sums over rows stay in it."""
     SIZE: tl.constexpr = channel_K.shape[0]
-    VECTOR: tl.constexpr = max(2, SIZE * (CHUNK // TILE) // (32 * WARPS))
-    return tl.max_contiguous(row_QR[:, :, None] + channel_K[None, None, :], [1, 1, VECTOR])
+    VECTOR: tl.constexpr = max(1, SIZE * (CHUNK // TILE) // (32 * WARPS))
+    return tl.max_contiguous(row_QR[None, :, :] + channel_K[:, None, None], [VECTOR, 1, 1])
 
 
 @triton.jit
-def as_rows(x_QRK):
-    """[Q, R, K] as [C, K]."""
-    return tl.reshape(x_QRK, [CHUNK, x_QRK.shape[2]])
+def as_rows(x_KQR):
+    """[K, Q, R] as [C, K]."""
+    return tl.reshape(tl.permute(x_KQR, (1, 2, 0)), [CHUNK, x_KQR.shape[0]])
 
 
 @triton.jit
-def inverse_length(x_ptr, place_QRK, is_row_QR1, K: tl.constexpr, SLICE: tl.constexpr):
+def by_channel(x_CK):
+    """The inverse: [C, K] as [K, Q, R]."""
+    return tl.permute(tl.reshape(x_CK, [CHUNK // TILE, TILE, x_CK.shape[1]]), (2, 0, 1))
+
+
+@triton.jit
+def inverse_length(x_ptr, place_KQR, is_row_1QR, K: tl.constexpr, SLICE: tl.constexpr):
     """1 / sqrt(Σ x² + 1e-6) over the K channels of each row, [Q, R]."""
-    square_QRK = tl.zeros([CHUNK // TILE, TILE, SLICE], tl.float32)
+    square_KQR = tl.zeros([SLICE, CHUNK // TILE, TILE], tl.float32)
     for first in tl.static_range(0, K, SLICE):
-        x_QRK = tl.load(x_ptr + first + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32)
-        square_QRK += x_QRK * x_QRK
-    return tl.rsqrt(tl.sum(square_QRK, 2) + 1e-6)
+        x_KQR = tl.load(x_ptr + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+        square_KQR += x_KQR * x_KQR
+    return tl.rsqrt(tl.sum(square_KQR, 0) + 1e-6)
 
 
 @triton.jit
-def log2_decays(z_ptr, dt_bias_ptr, place_QRK, channel_K, is_row_QR1, slope, lower_bound):
+def log2_decays(z_ptr, dt_bias_ptr, place_KQR, channel_K, is_row_1QR, slope, lower_bound):
     """The gate: lower_bound · σ(slope · (z + bias)) in base 2, and zero in rows that are no token's."""
-    z_QRK = tl.load(z_ptr + place_QRK, mask=is_row_QR1, other=0.0).to(tl.float32)
-    z_QRK += tl.load(dt_bias_ptr + channel_K).to(tl.float32)[None, None, :]
-    root_QRK = tl.rsqrt(1.0 + tl.exp2((-LOG2E * slope) * z_QRK))
-    return tl.where(is_row_QR1, (lower_bound * LOG2E) * root_QRK * root_QRK, 0.0)
+    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    z_KQR += tl.load(dt_bias_ptr + channel_K).to(tl.float32)[:, None, None]
+    root_KQR = tl.rsqrt(1.0 + tl.exp2((-LOG2E * slope) * z_KQR))
+    return tl.where(is_row_1QR, (lower_bound * LOG2E) * root_KQR * root_KQR, 0.0)
 
 
 @triton.jit
@@ -108,44 +114,44 @@ def sigmoid(x):
 
 
 @triton.jit
-def tile_decays(log2_decay_QRK):
+def tile_decays(log2_decay_KQR):
     """The running sum inside each tile without its first row, and the anchors and the end, [K] each."""
-    is_first = (tl.arange(0, TILE) == 0)[None, :, None]
-    local_QRK = tl.cumsum(tl.where(is_first, 0.0, log2_decay_QRK), 1)
-    first_QK = tl.sum(tl.where(is_first, log2_decay_QRK, 0.0), 1)
-    total_QK = tl.sum(log2_decay_QRK, 1)
-    tile = tl.arange(0, CHUNK // TILE)[:, None]
-    a0 = tl.sum(tl.where(tile == 0, first_QK, 0.0), 0)
-    a1 = tl.sum(tl.where(tile < 1, total_QK, tl.where(tile == 1, first_QK, 0.0)), 0)
-    a2 = tl.sum(tl.where(tile < 2, total_QK, tl.where(tile == 2, first_QK, 0.0)), 0)
-    a3 = tl.sum(tl.where(tile < 3, total_QK, tl.where(tile == 3, first_QK, 0.0)), 0)
-    return local_QRK, a0, a1, a2, a3, tl.sum(total_QK, 0)
+    is_first = (tl.arange(0, TILE) == 0)[None, None, :]
+    local_KQR = tl.cumsum(tl.where(is_first, 0.0, log2_decay_KQR), 2)
+    first_KQ = tl.sum(tl.where(is_first, log2_decay_KQR, 0.0), 2)
+    total_KQ = tl.sum(log2_decay_KQR, 2)
+    tile = tl.arange(0, CHUNK // TILE)[None, :]
+    a0 = tl.sum(tl.where(tile == 0, first_KQ, 0.0), 1)
+    a1 = tl.sum(tl.where(tile < 1, total_KQ, tl.where(tile == 1, first_KQ, 0.0)), 1)
+    a2 = tl.sum(tl.where(tile < 2, total_KQ, tl.where(tile == 2, first_KQ, 0.0)), 1)
+    a3 = tl.sum(tl.where(tile < 3, total_KQ, tl.where(tile == 3, first_KQ, 0.0)), 1)
+    return local_KQR, a0, a1, a2, a3, tl.sum(total_KQ, 1)
 
 
 @triton.jit
 def by_tile(x0, x1, x2, x3):
-    """Four [K] as [Q, K]."""
-    tile = tl.arange(0, CHUNK // TILE)[:, None]
+    """Four [K] as [K, Q]."""
+    tile = tl.arange(0, CHUNK // TILE)[None, :]
     return tl.where(
-        tile == 0, x0[None, :], tl.where(tile == 1, x1[None, :], tl.where(tile == 2, x2[None, :], x3[None, :]))
+        tile == 0, x0[:, None], tl.where(tile == 1, x1[:, None], tl.where(tile == 2, x2[:, None], x3[:, None]))
     )
 
 
 @triton.jit
 def level_factors(a0, a1, a2, a3, last):
-    """[Q, K] each: from the start of the chunk to the anchor and from the anchor to the end of the chunk, with the
+    """[K, Q] each: from the start of the chunk to the anchor and from the anchor to the end of the chunk, with the
     balance; from the anchor to the next tile of the half, from it to the second half, and from the second half to it.
     """
-    tile = tl.arange(0, CHUNK // TILE)[:, None]
+    tile = tl.arange(0, CHUNK // TILE)[None, :]
     zero = tl.zeros_like(a0)
-    anchor_QK = by_tile(a0, a1, a2, a3)
-    from_start_QK = tl.exp2(anchor_QK - BALANCE)
-    to_end_QK = tl.exp2(last[None, :] - anchor_QK + BALANCE)
-    to_next_QK = tl.where(tile % 2 == 0, tl.exp2(by_tile(a1 - a0, zero, a3 - a2, zero)), 0.0)
-    half_QK = tl.exp2(by_tile(a2 - a0, a2 - a1, zero, a3 - a2))
-    to_half_QK = tl.where(tile < 2, half_QK, 0.0)
-    from_half_QK = tl.where(tile < 2, 0.0, half_QK)
-    return from_start_QK, to_end_QK, to_next_QK, to_half_QK, from_half_QK
+    anchor_KQ = by_tile(a0, a1, a2, a3)
+    from_start_KQ = tl.exp2(anchor_KQ - BALANCE)
+    to_end_KQ = tl.exp2(last[:, None] - anchor_KQ + BALANCE)
+    to_next_KQ = tl.where(tile % 2 == 0, tl.exp2(by_tile(a1 - a0, zero, a3 - a2, zero)), 0.0)
+    half_KQ = tl.exp2(by_tile(a2 - a0, a2 - a1, zero, a3 - a2))
+    to_half_KQ = tl.where(tile < 2, half_KQ, 0.0)
+    from_half_KQ = tl.where(tile < 2, 0.0, half_KQ)
+    return from_start_KQ, to_end_KQ, to_next_KQ, to_half_KQ, from_half_KQ
 
 
 @triton.jit
