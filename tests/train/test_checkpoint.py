@@ -9,7 +9,7 @@ import time
 
 import pytest
 import torch
-from k3data.train import checkpoint_files
+from k3data.train import checkpoint, checkpoint_files
 from k3data.train.checkpoint import CheckpointError, Checkpoints, differences
 from k3data.train.checkpoint_files import LATEST, MARKER
 
@@ -121,6 +121,15 @@ def test_a_checkpoint_of_another_state_is_refused_before_anything_is_read(tmp_pa
     assert (state["model"]["a.weight"] == 5).all()
 
 
+def test_a_value_that_would_run_code_when_read_is_not_read(tmp_path, monkeypatch):
+    checkpoints = Checkpoints(tmp_path, wait=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "_is_plain", lambda value: True)
+        checkpoints.save(1, {"x": time.sleep}, {})
+    with pytest.raises(CheckpointError, match=r"step-00000001 could not be read: UnpicklingError: Weights only load"):
+        checkpoints.load(1, {"x": 1})
+
+
 def test_optional_keys_may_be_missing_on_either_side(tmp_path):
     checkpoints = Checkpoints(tmp_path, wait=True)
     rng = torch.get_rng_state()
@@ -202,6 +211,9 @@ def test_damage_is_named(tmp_path):
     metadata.unlink()
     with pytest.raises(CheckpointError, match=r"is torn: \.metadata is missing$"):
         checkpoints.load(1, filled(0))
+    (metadata.parent / MARKER).write_text('{"format": 2}')
+    with pytest.raises(CheckpointError, match=r"complete.json is not of format 1, the one that this version reads$"):
+        checkpoints.facts(1)
     (metadata.parent / MARKER).write_text('{"format": 1')
     with pytest.raises(CheckpointError, match=r"is torn: complete.json cannot be read: "):
         checkpoints.facts(1)

@@ -22,6 +22,7 @@ from .killed_saves import filled, loaded, names, saved
 @pytest.mark.parametrize("wait", [True, False])
 def test_a_file_that_does_not_fit_is_one_line_and_leaves_the_one_before(tmp_path, wait):
     checkpoints = saved(tmp_path, 1, wait=wait)
+    (tmp_path / "step-00000009.tmp-12345678").mkdir()  # takes up room: it goes before anything is written
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, before[1]))

@@ -67,7 +67,8 @@ def one_rank(rank: int, folder: Path) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=2)
     run = folder / "run"
-    checkpoints = Checkpoints(run, keep=0, rank=rank, world=2, group=dist.new_group(backend="gloo"))
+    group = dist.new_group(backend="gloo")
+    checkpoints = Checkpoints(run, keep=0, rank=rank, world=2, group=group)
     held: dict = {"newest": [checkpoints.newest()]}
 
     # What one process has written.
@@ -85,16 +86,26 @@ def one_rank(rank: int, folder: Path) -> None:
             (tensor.to_local() if isinstance(tensor, DTensor) else tensor).fill_(-1)
     dist.all_reduce(torch.ones(1000))  # of the training, beside the writer's
     held["newest"].append(checkpoints.newest())
-    again = state_of(new_sharded(9), rank, 9)
+    model = new_sharded(9)
+    again = state_of(model, rank, 9)
     held["absent"] += checkpoints.load(2, again, optional=("rng",))
     held["two"] = same(whole(state_of(new_model(2), rank, 2)), whole(again))
+    held["in_place"] = same(
+        whole({**again, "model": new_model(2).state_dict()}), whole({**again, "model": model.state_dict()})
+    )
     held["own"] = [again["rng"][f"rank{rank}"]["cpu"].tolist(), again["rng"][f"rank{rank}"]["number"]]
+
+    # The second rank sees another folder, as with a network's disk that is behind: the first decides.
+    elsewhere = Checkpoints(folder / "none" if rank else run, rank=rank, world=2, group=group)
+    held["newest"].append(elsewhere.newest())
 
     # One rank's trouble is that of both.
     held["errors"] = [message(lambda: checkpoints.load(5, again))]
     other = {**again, "mine": 1} if rank else again
     held["errors"].append(message(lambda: checkpoints.load(2, other, optional=("rng",))))
     held["errors"].append(message(lambda: failing_save(checkpoints, again, NO_SPACE if rank else None)))
+    checkpoints.save(2, again, {})
+    held["errors"].append(message(checkpoints.finish))
     held["newest"].append(checkpoints.newest())
     held["left"] = sorted(path.name for path in run.iterdir())
     (folder / f"rank{rank}.json").write_text(json.dumps(held))
@@ -169,6 +180,7 @@ def test_two_ranks_read_what_one_process_has_written(ranks):
 def test_two_ranks_read_what_they_have_written_each_its_own(ranks):
     for rank, held in enumerate(ranks):
         assert held["two"]
+        assert held["in_place"]
         assert held["own"] == [[20 + rank] * 4, rank]
 
 
@@ -188,12 +200,13 @@ def test_one_process_reads_what_two_ranks_have_written(folder):
 def test_the_trouble_of_one_rank_is_an_error_on_both_and_the_last_checkpoint_stays(folder, ranks):
     run = folder / "run"
     assert ranks[0]["errors"] == ranks[1]["errors"]
-    absent, lacking, full = ranks[0]["errors"]
+    absent, lacking, full, taken = ranks[0]["errors"]
     assert absent == f"{run}/step-00000005: there is no such checkpoint; the steps that have one: 1, 2"
     assert lacking == f"{run}/step-00000002 lacks mine"
     assert full == f"{run}/step-00000003 could not be written: No space left on device on rank 1"
+    assert taken.endswith(f"{run}/step-00000002 is there already, and is what the run would go on from")
     for held in ranks:
-        assert held["newest"] == [1, 2, 2]
+        assert held["newest"] == [1, 2, 2, 2]
         assert held["left"] == ["latest", "step-00000001", "step-00000002"]
 
 
