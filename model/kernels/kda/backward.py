@@ -97,7 +97,7 @@ def reverse_kernel(
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale"])
 def pairs_kernel(
     v_ptr, beta_ptr, o_ptr, do_ptr, written_ptr, y_ptr, table_ptr,
-    dA_ptr, dP_ptr, sums_ptr, dv_ptr, dbeta_ptr,
+    dA_ptr, dL_ptr, sums_ptr, dv_ptr, dbeta_ptr,
     T, H, chunks_of_row, scale,
     V: tl.constexpr, PACKED: tl.constexpr,
 ):  # fmt: skip
@@ -130,8 +130,8 @@ def pairs_kernel(
     beta_C = tl.load(beta_ptr + token + row_C * H, mask=is_row_C, other=0.0).to(tl.float32)
     beta_C = tl.where(is_row_C, sigmoid(beta_C), 0.0)
     y_VC = tl.load(y_ptr + place_VC)
-    dP_CC = tl.where(i > j, beta_C[:, None] * -tl.dot(tl.trans(y_VC), written_VC), 0.0)
-    tl.store(dP_ptr + place_CC, dP_CC.to(OPERAND))
+    dL_CC = tl.where(i > j, -tl.dot(tl.trans(y_VC), written_VC), 0.0)
+    tl.store(dL_ptr + place_CC, dL_CC.to(OPERAND))
     common_C = tl.sum(y_VC.to(tl.float32) * written_VC.to(tl.float32), 0)
     tl.store(dbeta_ptr + token + row_C * H, common_C * (1.0 - beta_C), mask=is_row_C)
     dv_CV = beta_C[:, None] * tl.trans(y_VC).to(tl.float32)
@@ -141,24 +141,45 @@ def pairs_kernel(
     tl.store(sums_ptr + block * (2 * CHUNK) + CHUNK + row_C, kdk_C)
 
 
+@triton.jit
+def from_the_left(
+    given_CV, entering_VK, dM_ptr, k_up_KQR, local_KQR, start_KQ, to_next_KQ, to_half_KQ, from_half_KQ,
+):  # fmt: skip
+    """What rows of unit length get as left factors: through the state, and through products with keys, level by level."""
+    i, j = tl.arange(0, CHUNK)[:, None], tl.arange(0, CHUNK)[None, :]
+    _, tiles_CC = level_masks()
+    OPERAND: tl.constexpr = entering_VK.dtype
+    k_up_CK = as_rows(k_up_KQR.to(OPERAND))
+    k_next_CK = as_rows((k_up_KQR * to_next_KQ[:, :, None]).to(OPERAND))
+    k_half_CK = as_rows((k_up_KQR * to_half_KQ[:, :, None]).to(OPERAND))
+    d_KQR = start_KQ[:, :, None] * by_channel(tl.dot(given_CV, entering_VK))
+    dM_ptrs = dM_ptr + i * CHUNK + j
+    d_KQR += from_half_KQ[:, :, None] * by_channel(tl.dot(tl.load(dM_ptrs), k_half_CK))
+    level_CK = tl.dot(tl.load(dM_ptrs, mask=(i // TILE) == (j // TILE), other=0.0), k_up_CK)
+    level_CK = tl.dot(tl.load(dM_ptrs, mask=tiles_CC, other=0.0), k_next_CK, level_CK)
+    return (d_KQR + by_channel(level_CK)) * tl.exp2(local_KQR + BALANCE)
+
+
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound"])
 def left_kernel(
     q_ptr, k_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
-    do_ptr, y_ptr, entering_ptr, dA_ptr, dP_ptr, lengths_ptr, sums_ptr,
-    dq_ptr, dk_ptr, dG_ptr,
+    do_ptr, y_ptr, entering_ptr, dA_ptr, dL_ptr, lengths_ptr, sums_ptr,
+    dq_ptr, dk_ptr,
     T, H, chunks_of_row, scale, lower_bound,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
-    """One chunk of one head and SLICE of its key channels: rows that stand on the left of products, q⁺ and k⁺.
+    """One chunk of one head and SLICE of its key channels: the rows on the left of products, which are q⁺ and k⁺.
 
-    Writes the gradient of q, and for `right_kernel` their parts of the gradients of k and of G.
+    One program does either: both would not fit its registers. Writes the gradient of q, and for `right_kernel` the
+    part of k⁺ in that of k.
     """
     OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
     SLICES: tl.constexpr = K // SLICE
     program = tl.program_id(0)
-    first = (program % SLICES) * SLICE
-    head = (program // SLICES) % H
-    chunk = program // SLICES // H
+    of_keys = program % 2
+    first = (program // 2 % SLICES) * SLICE
+    head = (program // 2 // SLICES) % H
+    chunk = program // 2 // SLICES // H
     start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
     if start >= end:
         return
@@ -168,66 +189,52 @@ def left_kernel(
     row_C, row_QR = tl.arange(0, CHUNK), rows_by_tile()
     i, j = row_C[:, None], row_C[None, :]
     value_V, channel_K = tl.arange(0, V), tl.arange(0, SLICE)
-    is_row_1QR = (row_QR < end - start)[None, :, :]
+    is_row_QR = row_QR < end - start
+    is_row_1QR = is_row_QR[None, :, :]
     place_KQR = places(row_QR * (H * K), channel_K, WARPS)
+    lengths_ptr += block * (2 * CHUNK)
 
     log2_decay_KQR = log2_decays(
         z_ptr + token * K + first, dt_bias_ptr + head * K + first, place_KQR, channel_K, is_row_1QR, slope, lower_bound
     )
     local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
-    from_start_KQ, _, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
-    k_length_QR = tl.load(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_QR)
-    k_up_KQR = tl.load(k_ptr + token * K + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    k_up_KQR *= k_length_QR[None, :, :] * tl.exp2(-local_KQR - BALANCE)
-    k_up_CK = as_rows(k_up_KQR.to(OPERAND))
-    k_next_CK = as_rows((k_up_KQR * to_next_KQ[:, :, None]).to(OPERAND))
-    k_half_CK = as_rows((k_up_KQR * to_half_KQ[:, :, None]).to(OPERAND))
-
-    _, tiles_CC = level_masks()
-    own_CC = (i // TILE) == (j // TILE)
-    place_CC = block * (CHUNK * CHUNK) + i * CHUNK + j
-    place_KQR += token * K + first
-    down_KQR = tl.exp2(local_KQR + BALANCE)
+    start_KQ, _, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
+    k_KQR = tl.load(k_ptr + token * K + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    k_up_KQR = k_KQR * (tl.load(lengths_ptr + CHUNK + row_QR)[None, :, :] * tl.exp2(-local_KQR - BALANCE))
     entering_VK = tl.load(entering_ptr + block * (V * K) + first + value_V[:, None] * K + channel_K[None, :])
-
-    do_CV = tl.load(do_ptr + token * V + i * (H * V) + value_V[None, :], mask=i < end - start, other=0.0)
-    dq_KQR = (scale * from_start_KQ)[:, :, None] * by_channel(tl.dot(do_CV, entering_VK))
-    dq_KQR += from_half_KQ[:, :, None] * by_channel(tl.dot(tl.load(dA_ptr + place_CC), k_half_CK))
-    level_CK = tl.dot(tl.load(dA_ptr + place_CC, mask=own_CC, other=0.0), k_up_CK)
-    level_CK = tl.dot(tl.load(dA_ptr + place_CC, mask=tiles_CC, other=0.0), k_next_CK, level_CK)
-    dq_KQR = (dq_KQR + by_channel(level_CK)) * down_KQR
-    q_length_1QR = tl.load(lengths_ptr + block * (2 * CHUNK) + row_QR)[None, :, :]
-    qdq_1QR = tl.load(sums_ptr + block * (2 * CHUNK) + row_QR)[None, :, :]
-    q_KQR = tl.load(q_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32) * q_length_1QR
-    dG_KQR = q_KQR * dq_KQR
-    dq_KQR = q_length_1QR * (dq_KQR - q_KQR * qdq_1QR)
-    tl.store(dq_ptr + place_KQR, dq_KQR.to(OPERAND), mask=is_row_1QR)
-
-    y_VC = tl.load(y_ptr + block * (V * CHUNK) + value_V[:, None] * CHUNK + j)
-    beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=row_QR < end - start, other=0.0).to(tl.float32)
-    dk_KQR = -from_start_KQ[:, :, None] * by_channel(tl.dot(tl.trans(y_VC), entering_VK))
-    dk_KQR *= sigmoid(beta_QR)[None, :, :]
-    dk_KQR += from_half_KQ[:, :, None] * by_channel(tl.dot(tl.load(dP_ptr + place_CC), k_half_CK))
-    level_CK = tl.dot(tl.load(dP_ptr + place_CC, mask=own_CC, other=0.0), k_up_CK)
-    level_CK = tl.dot(tl.load(dP_ptr + place_CC, mask=tiles_CC, other=0.0), k_next_CK, level_CK)
-    dk_KQR = (dk_KQR + by_channel(level_CK)) * down_KQR
-    tl.store(dk_ptr + place_KQR, dk_KQR.to(OPERAND), mask=is_row_1QR)
-    k_KQR = tl.load(k_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32) * k_length_QR[None, :, :]
-    dG_KQR += k_KQR * dk_KQR
-    tl.store(dG_ptr + place_KQR, dG_KQR.to(dG_ptr.dtype.element_ty), mask=is_row_1QR)
+    if of_keys:
+        y_VC = tl.load(y_ptr + block * (V * CHUNK) + value_V[:, None] * CHUNK + j)
+        beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=is_row_QR, other=0.0).to(tl.float32)
+        dk_KQR = from_the_left(
+            tl.trans(y_VC), entering_VK, dL_ptr + block * (CHUNK * CHUNK),
+            k_up_KQR, local_KQR, -start_KQ, to_next_KQ, to_half_KQ, from_half_KQ,
+        )  # fmt: skip
+        dk_KQR *= sigmoid(beta_QR)[None, :, :]
+        tl.store(dk_ptr + token * K + first + place_KQR, dk_KQR.to(OPERAND), mask=is_row_1QR)
+    else:
+        do_CV = tl.load(do_ptr + token * V + i * (H * V) + value_V[None, :], mask=i < end - start, other=0.0)
+        dq_KQR = from_the_left(
+            do_CV, entering_VK, dA_ptr + block * (CHUNK * CHUNK),
+            k_up_KQR, local_KQR, scale * start_KQ, to_next_KQ, to_half_KQ, from_half_KQ,
+        )  # fmt: skip
+        length_1QR = tl.load(lengths_ptr + row_QR)[None, :, :]
+        qdq_1QR = tl.load(sums_ptr + block * (2 * CHUNK) + row_QR)[None, :, :]
+        q_KQR = tl.load(q_ptr + token * K + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+        dq_KQR = length_1QR * (dq_KQR - q_KQR * (length_1QR * qdq_1QR))
+        tl.store(dq_ptr + token * K + first + place_KQR, dq_KQR.to(OPERAND), mask=is_row_1QR)
 
 
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "lower_bound"])
 def right_kernel(
-    q_ptr, k_ptr, z_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
-    written_ptr, entering_ptr, leaving_ptr, dA_ptr, dP_ptr, lengths_ptr, sums_ptr,
-    dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
+    q_ptr, k_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
+    written_ptr, entering_ptr, leaving_ptr, dA_ptr, dL_ptr, lengths_ptr, sums_ptr,
+    dq_ptr, dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
     T, H, chunks_of_row, lower_bound,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
     """One chunk of one head and SLICE of its key channels: keys on the right of products, k⁻ and k°, and the gate.
 
-    Finds in `dk_ptr` and `dz_ptr` the parts that `left_kernel` put there.
+    Finds in `dq_ptr` and `dk_ptr` what `left_kernel` put there.
     """
     OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
     SLICES: tl.constexpr = K // SLICE
@@ -243,6 +250,7 @@ def right_kernel(
     q_ptr += token * K + first
     k_ptr += token * K + first
     z_ptr += token * K + first
+    dq_ptr += token * K + first
     dk_ptr += token * K + first
     dz_ptr += token * K + first
     dt_bias_ptr += head * K + first
@@ -269,10 +277,11 @@ def right_kernel(
     down_KQR = tl.exp2(local_KQR + BALANCE)
 
     # Keys as k⁻, within the chunk.
-    rows_KQR = k_KQR * down_KQR
+    beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=row_QR < end - start, other=0.0).to(tl.float32)
+    rows_KQR = k_KQR * sigmoid(beta_QR)[None, :, :] * down_KQR
     k_down_CK = as_rows(rows_KQR.to(OPERAND))
-    dP_CC = tl.load(dP_ptr + place_CC)
-    level_CK = tl.dot(tl.trans(dP_CC), as_rows((rows_KQR * from_half_KQ[:, :, None]).to(OPERAND)))
+    dL_CC = tl.load(dL_ptr + place_CC)
+    level_CK = tl.dot(tl.trans(dL_CC), as_rows((rows_KQR * from_half_KQ[:, :, None]).to(OPERAND)))
     q_length_1QR = tl.load(lengths_ptr + row_QR)[None, :, :]
     q_KQR = tl.load(q_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32) * q_length_1QR
     rows_KQR = q_KQR * down_KQR
@@ -280,13 +289,13 @@ def right_kernel(
     dA_CC = tl.load(dA_ptr + place_CC)
     level_CK = tl.dot(tl.trans(dA_CC), as_rows((rows_KQR * from_half_KQ[:, :, None]).to(OPERAND)), level_CK)
     dk_minus_KQR = to_half_KQ[:, :, None] * by_channel(level_CK)
-    dP_CC = tl.load(dP_ptr + place_CC, mask=tiles_CC, other=0.0)
-    level_CK = tl.dot(tl.trans(dP_CC), k_down_CK)
+    dL_CC = tl.load(dL_ptr + place_CC, mask=tiles_CC, other=0.0)
+    level_CK = tl.dot(tl.trans(dL_CC), k_down_CK)
     dA_CC = tl.load(dA_ptr + place_CC, mask=tiles_CC, other=0.0)
     level_CK = tl.dot(tl.trans(dA_CC), q_down_CK, level_CK)
     dk_minus_KQR += to_next_KQ[:, :, None] * by_channel(level_CK)
-    dP_CC = tl.load(dP_ptr + place_CC, mask=own_CC, other=0.0)
-    level_CK = tl.dot(tl.trans(dP_CC), k_down_CK)
+    dL_CC = tl.load(dL_ptr + place_CC, mask=own_CC, other=0.0)
+    level_CK = tl.dot(tl.trans(dL_CC), k_down_CK)
     dA_CC = tl.load(dA_ptr + place_CC, mask=own_CC, other=0.0)
     level_CK = tl.dot(tl.trans(dA_CC), q_down_CK, level_CK)
     dk_minus_KQR += by_channel(level_CK)
@@ -301,12 +310,17 @@ def right_kernel(
     dlast_K += tl.exp2(last) * tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
     dk_minus_KQR = dk_minus_KQR * up_KQR + dk_end_KQR
     kdk_1QR = tl.load(sums_ptr + CHUNK + row_QR)[None, :, :]
-    dk_KQR = tl.load(dk_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32) + dk_minus_KQR
-    dk_KQR = k_length_1QR * (dk_KQR - k_KQR * kdk_1QR)
+    dk_KQR = tl.load(dk_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    dG_KQR = k_KQR * (dk_KQR - dk_minus_KQR)
+    dk_KQR = k_length_1QR * (dk_KQR + dk_minus_KQR - k_KQR * kdk_1QR)
     tl.store(dk_ptr + place_KQR, dk_KQR.to(OPERAND), mask=is_row_1QR)
 
     # The sum back over rows, and the gate. Rows past the end have decays of their own here: they are nobody's.
-    dG_KQR = tl.load(dz_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32) - k_KQR * dk_minus_KQR
+    # What queries add, q dq with q of unit length, is taken from the gradient of the q that was given.
+    qdq_1QR = tl.load(sums_ptr + row_QR)[None, :, :]
+    dq_KQR = tl.load(dq_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    q_KQR = tl.load(q_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    dG_KQR += q_KQR * (dq_KQR + q_KQR * (q_length_1QR * q_length_1QR * qdq_1QR))
     so_far_KQR = tl.cumsum(dG_KQR, 2)
     is_last = (tl.arange(0, TILE) == TILE - 1)[None, None, :]
     total_KQ = tl.sum(tl.where(is_last, so_far_KQR, 0.0), 2)

@@ -182,15 +182,15 @@ def _backward(
     )  # fmt: skip
     del prepared  # its memory becomes that of the gradients
     dq, dk, dv, dz, dbeta = (torch.empty_like(tensor) for tensor in (q, k, v, z, beta))
-    dA, dP = (q.new_empty(M, H, CHUNK, CHUNK) for _ in range(2))
+    dA, dL = (q.new_empty(M, H, CHUNK, CHUNK) for _ in range(2))
     sums = torch.empty_like(lengths)
     pairs_kernel[(M * H,)](
-        v, beta, o, do, written, y, rows, dA, dP, sums, dv, dbeta,
+        v, beta, o, do, written, y, rows, dA, dL, sums, dv, dbeta,
         sizes.T, H, sizes.chunks_of_row, scale, V, rows is not None, **launches(K, V).pairs.options(),
     )  # fmt: skip
     launch = launches(K, V).left
-    left_kernel[(M * H * (K // launch.slice),)](
-        q, k, z, beta, A_log, dt_bias, rows, do, y, entering, dA, dP, lengths, sums, dq, dk, dz,
+    left_kernel[(M * H * (K // launch.slice) * 2,)](
+        q, k, z, beta, A_log, dt_bias, rows, do, y, entering, dA, dL, lengths, sums, dq, dk,
         sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
         K, V, launch.slice, rows is not None, launch.num_warps, **launch.options(),
     )  # fmt: skip
@@ -198,8 +198,8 @@ def _backward(
     dA_log_parts = q.new_empty(M, H, K // launch.slice, dtype=torch.float32)
     ddt_bias_parts = q.new_empty(M, H, K, dtype=torch.float32)
     right_kernel[(M * H * (K // launch.slice),)](
-        q, k, z, A_log, dt_bias, rows, written, entering, leaving, dA, dP, lengths, sums,
-        dk, dz, dA_log_parts, ddt_bias_parts,
+        q, k, z, beta, A_log, dt_bias, rows, written, entering, leaving, dA, dL, lengths, sums,
+        dq, dk, dz, dA_log_parts, ddt_bias_parts,
         sizes.T, H, sizes.chunks_of_row, lower_bound,
         K, V, launch.slice, rows is not None, launch.num_warps, **launch.options(),
     )  # fmt: skip
