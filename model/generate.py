@@ -7,7 +7,7 @@
 Prompts of any lengths share a batch; a sequence that has ended leaves it. Every sequence draws from its own random
 numbers, made of the seed and its place in the list, so what is beside it does not change what it becomes.
 
-Letters: N sequences, T tokens, D model width, V words.
+Letters: N sequences, T tokens, V words.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def stream(
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     alive = list(range(len(prompts)))
     with _inference(model):
-        h_ND, cache = _read(model, prompts, prefixes, dtype or model.embedding.weight.dtype)
-        log_p_NV = _log_probabilities(model, h_ND)
+        logits_NV, cache = _read(model, prompts, prefixes, dtype or model.embedding.weight.dtype)
+        log_p_NV = _log_probabilities(model, logits_NV)
     for step in range(sampling.max_tokens):
         chosen = [_choose(row_V, sampling, generators[n]) for row_V, n in zip(log_p_NV, alive, strict=True)]
         stopped = [token in sampling.stop for token in chosen]
@@ -129,26 +129,27 @@ def stream(
             if len(going) < len(alive):
                 cache, alive = cache.select(going), [alive[row] for row in going]
             tokens_N1 = torch.tensor([[chosen[row]] for row in going], device=device)
-            log_p_NV = _log_probabilities(model, model(tokens_N1, cache=cache)[:, -1])
+            log_p_NV = _log_probabilities(model, model.logits(tokens_N1, cache=cache))
 
 
 def _read(
     model: K3Model, prompts: Sequence[Prompt], prefixes: PrefixStore | None, dtype: torch.dtype
 ) -> tuple[Tensor, HybridCache]:
-    """The normed states after the last token of each prompt, and the cache after all of them."""
+    """Logits [N, V] after the last token of each prompt, and the cache after all of them."""
     device = model.embedding.weight.device
     tokens = [torch.as_tensor(prompt.tokens, dtype=torch.int64, device=device) for prompt in prompts]
     if prefixes is not None:
         read = [
             _read_one(model, ids, prompt.images, prefixes, dtype) for ids, prompt in zip(tokens, prompts, strict=True)
         ]
-        return torch.cat([h_1D for h_1D, _ in read]), HybridCache.stack([cache for _, cache in read])
+        return torch.cat([logits_1V for logits_1V, _ in read]), HybridCache.stack([cache for _, cache in read])
     ends_N = torch.tensor([len(ids) for ids in tokens]).cumsum(0)
     cache = HybridCache.empty(model.config, len(prompts), dtype, device)
     images = [image for prompt in prompts for image in prompt.images]
     tokens_1T = torch.cat(tokens)[None]
     groups = Groups(1, tokens_1T.shape[1], torch.nn.functional.pad(ends_N, (1, 0)))
-    return model(tokens_1T, images=images, groups=groups, cache=cache)[0, ends_N.to(device) - 1], cache
+    at_N = ends_N.to(device) - 1
+    return model.logits(tokens_1T, images=images, groups=groups, cache=cache, at_N=at_N), cache
 
 
 def _read_one(
@@ -158,7 +159,7 @@ def _read_one(
     if len(starts) != len(images):
         raise ValueError(f"got {len(images)} pictures, but the tokens have room for {len(starts)}")
     placed = list(zip(starts, images, strict=True))
-    # The last token is always read, for its states.
+    # The last token is always read, for its logits.
     keys = prefixes.keys(tokens_T[: len(tokens_T) - 1], placed)
     blocks, cache = prefixes.longest(keys)
     cache = cache or HybridCache.empty(model.config, 1, dtype, tokens_T.device)
@@ -171,7 +172,7 @@ def _read_one(
         block_1TD, x_1TD = x_1TD[:, : prefixes.block], x_1TD[:, prefixes.block :]
         model.states(block_1TD, cache=cache)
         prefixes.put(keys[number], cache)
-    return model.norm(model.states(x_1TD, cache=cache)[:, -1]), cache
+    return model.head(model.norm(model.states(x_1TD, cache=cache)[:, -1])), cache
 
 
 def _places(tokens_T: Tensor, media_pad: int) -> list[int]:
@@ -182,9 +183,9 @@ def _places(tokens_T: Tensor, media_pad: int) -> list[int]:
     return starts
 
 
-def _log_probabilities(model: K3Model, h_ND: Tensor) -> Tensor:
+def _log_probabilities(model: K3Model, logits_NV: Tensor) -> Tensor:
     """[N, V] in fp32, on the CPU. A place of a picture is never written: it would need a picture."""
-    logits_NV = model.head(h_ND).float()
+    logits_NV = logits_NV.float()
     logits_NV[:, model.config.media_pad_id] = -torch.inf
     return logits_NV.log_softmax(-1).cpu()
 

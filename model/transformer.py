@@ -126,6 +126,14 @@ class K3Model(nn.Module):
         """
         return self.norm(self.states(self.embed(tokens_BT, images), groups, cache, real_BT))
 
+    def logits(
+        self, tokens_BT: Tensor, *, images: Sequence[Patches] = (), groups: Groups | Tensor | None = None,
+        cache: HybridCache | None = None, at_N: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
+        """[N, V] of the tokens numbered `at_N` among all B·T, or of all of them; see `forward` for the rest."""
+        h_ND = self(tokens_BT, images=images, groups=groups, cache=cache).flatten(0, 1)
+        return self.head(h_ND if at_N is None else h_ND[at_N])
+
     def embed(self, tokens_BT: Tensor, images: Sequence[Patches] = ()) -> Tensor:
         """x_BTD that the layers begin with. Raises ValueError for tokens and pictures as `forward` does."""
         if torch.is_autocast_enabled(tokens_BT.device.type):
@@ -139,11 +147,11 @@ class K3Model(nn.Module):
             return x_BTD
         if images:
             pixels_PCSS = torch.cat([one.pixels_PCSS for one in images]).to(x_BTD.device)
-            features = self.vision(pixels_PCSS, [one.grid for one in images])
-            return place_features(x_BTD, tokens_BT == self.config.media_pad_id, torch.cat(features))
+            features_FD = self.vision(pixels_PCSS, [one.grid for one in images])
+            return place_features(x_BTD, tokens_BT == self.config.media_pad_id, features_FD)
         if self.training and torch.is_grad_enabled():
             # The tower takes part in every training step, or ranks without a picture would leave the others waiting.
-            return x_BTD + 0 * self.vision(*_blank(self.config, x_BTD.device))[0].sum().to(x_BTD.dtype)
+            return x_BTD + 0 * self.vision(*_blank(self.config, x_BTD.device)).sum().to(x_BTD.dtype)
         return x_BTD
 
     def states(

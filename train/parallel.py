@@ -106,7 +106,7 @@ def shard(model: K3Model, ranks: Ranks, precision: str) -> None:
         if part is not None:
             fully_shard(part, mesh=ranks.mesh, mp_policy=policy)
     fully_shard(model, mesh=ranks.mesh, mp_policy=policy)
-    for method in ("loss", "embed", "states"):
+    for method in ("loss", "logits"):
         register_fsdp_forward_method(model, method)
 
 

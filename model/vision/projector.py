@@ -68,7 +68,9 @@ class VisionEncoder(nn.Module):
         self.tower.reset_parameters()
         self.projector.reset_parameters()
 
-    def forward(self, pixels_PCSS: Tensor, grids: Sequence[Grid]) -> list[Tensor]:
-        """Features [N, D] of each picture, N = rows · columns / 4 of its grid. Raises ValueError as `MoonViT` does."""
-        merged = merge_patches(self.tower(pixels_PCSS, grids), grids, self.merge)
-        return list(self.projector(torch.cat(merged)).split([len(one) for one in merged]))
+    def forward(self, pixels_PCSS: Tensor, grids: Sequence[Grid]) -> Tensor:
+        """Features [N, D] of all pictures, one after the other; a picture has rows · columns / 4 of its grid.
+
+        Raises ValueError as `MoonViT` does.
+        """
+        return self.projector(torch.cat(merge_patches(self.tower(pixels_PCSS, grids), grids, self.merge)))

@@ -79,7 +79,7 @@ def test_features_take_the_places_of_pictures():
     made, image = model(), picture()
     tokens = with_places(words(1, 20), 0, 5, image)
     embedded = made.embed(tokens, [image])
-    torch.testing.assert_close(embedded[0, 5:7], made.vision(image.pixels_PCSS, [image.grid])[0])
+    torch.testing.assert_close(embedded[0, 5:7], made.vision(image.pixels_PCSS, [image.grid]))
     torch.testing.assert_close(embedded[0, 7:], made.embedding(tokens[0, 7:]))
 
 
