@@ -68,7 +68,6 @@ def reverse_kernel(
     dstate_SK = tl.load(dfinal_ptr + place_state_SK).to(tl.float32)
     place_CK = row_C[:, None] * K + channel_K[None, :]
     place_CC = row_C[:, None] * CHUNK + row_C[None, :]
-    place_SC = slice_S[:, None] * CHUNK + row_C[None, :]
     place_SK = slice_S[:, None] * K + channel_K[None, :]
     for back in range(count):
         step = count - 1 - back
@@ -84,7 +83,7 @@ def reverse_kernel(
         dwritten_SC = tl.dot(half_SK, tl.trans(k_end_CK), dwritten_SC)
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
         y_SC = tl.dot(dwritten_SC.to(OPERAND), x_CC)
-        tl.store(y_ptr + block * (V * CHUNK) + place_SC, y_SC.to(OPERAND))
+        tl.store(y_ptr + block * (V * CHUNK) + row_C[:, None] * V + slice_S[None, :], tl.trans(y_SC.to(OPERAND)))
         q_plus_CK = tl.load(q_plus_ptr + block * (CHUNK * K) + place_CK)
         k_plus_CK = tl.load(k_plus_ptr + block * (CHUNK * K) + place_CK)
         decay_K = tl.load(decay_ptr + block * K + channel_K)
@@ -121,43 +120,24 @@ def pairs_kernel(
 
     written_VC = tl.load(written_ptr + place_VC)
     do_CV = tl.load(do_ptr + place_CV, mask=is_row_C1, other=0.0)
-    dA_CC = tl.where(i >= j, scale * tl.dot(do_CV, written_VC), 0.0)
-    tl.store(dA_ptr + place_CC, dA_CC.to(OPERAND))
+    y_CV = tl.load(y_ptr + block * (V * CHUNK) + i * V + value_V[None, :])
     o_CV = tl.load(o_ptr + place_CV, mask=is_row_C1, other=0.0)
-    qdq_C = tl.sum(do_CV.to(tl.float32) * o_CV.to(tl.float32), 1)
-    tl.store(sums_ptr + block * (2 * CHUNK) + row_C, qdq_C)
-
+    v_CV = tl.load(v_ptr + place_CV, mask=is_row_C1, other=0.0)
     beta_C = tl.load(beta_ptr + token + row_C * H, mask=is_row_C, other=0.0).to(tl.float32)
     beta_C = tl.where(is_row_C, sigmoid(beta_C), 0.0)
-    y_VC = tl.load(y_ptr + place_VC)
-    dL_CC = tl.where(i > j, -tl.dot(tl.trans(y_VC), written_VC), 0.0)
-    tl.store(dL_ptr + place_CC, dL_CC.to(OPERAND))
-    common_C = tl.sum(y_VC.to(tl.float32) * written_VC.to(tl.float32), 0)
-    tl.store(dbeta_ptr + token + row_C * H, common_C * (1.0 - beta_C), mask=is_row_C)
-    dv_CV = beta_C[:, None] * tl.trans(y_VC).to(tl.float32)
+
+    qdq_C = tl.sum(do_CV.to(tl.float32) * o_CV.to(tl.float32), 1)
+    tl.store(sums_ptr + block * (2 * CHUNK) + row_C, qdq_C)
+    dv_CV = beta_C[:, None] * y_CV.to(tl.float32)
     tl.store(dv_ptr + place_CV, dv_CV.to(OPERAND), mask=is_row_C1)
-    v_CV = tl.load(v_ptr + place_CV, mask=is_row_C1, other=0.0)
-    kdk_C = 2.0 * common_C - tl.sum(dv_CV * v_CV.to(tl.float32), 1)
-    tl.store(sums_ptr + block * (2 * CHUNK) + CHUNK + row_C, kdk_C)
-
-
-@triton.jit
-def from_the_left(
-    given_CV, entering_VK, dM_ptr, k_up_KQR, local_KQR, start_KQ, to_next_KQ, to_half_KQ, from_half_KQ,
-):  # fmt: skip
-    """What rows of unit length get as left factors: through the state, and through products with keys, level by level."""
-    i, j = tl.arange(0, CHUNK)[:, None], tl.arange(0, CHUNK)[None, :]
-    _, tiles_CC = level_masks()
-    OPERAND: tl.constexpr = entering_VK.dtype
-    k_up_CK = as_rows(k_up_KQR.to(OPERAND))
-    k_next_CK = as_rows((k_up_KQR * to_next_KQ[:, :, None]).to(OPERAND))
-    k_half_CK = as_rows((k_up_KQR * to_half_KQ[:, :, None]).to(OPERAND))
-    d_KQR = start_KQ[:, :, None] * by_channel(tl.dot(given_CV, entering_VK))
-    dM_ptrs = dM_ptr + i * CHUNK + j
-    d_KQR += from_half_KQ[:, :, None] * by_channel(tl.dot(tl.load(dM_ptrs), k_half_CK))
-    level_CK = tl.dot(tl.load(dM_ptrs, mask=(i // TILE) == (j // TILE), other=0.0), k_up_CK)
-    level_CK = tl.dot(tl.load(dM_ptrs, mask=tiles_CC, other=0.0), k_next_CK, level_CK)
-    return (d_KQR + by_channel(level_CK)) * tl.exp2(local_KQR + BALANCE)
+    dv_v_C = tl.sum(dv_CV * v_CV.to(tl.float32), 1)
+    dA_CC = tl.where(i >= j, scale * tl.dot(do_CV, written_VC), 0.0)
+    tl.store(dA_ptr + place_CC, dA_CC.to(OPERAND))
+    y_written_CC = tl.dot(y_CV, written_VC)
+    tl.store(dL_ptr + place_CC, tl.where(i > j, -y_written_CC, 0.0).to(OPERAND))
+    common_C = tl.sum(tl.where(i == j, y_written_CC, 0.0), 1)
+    tl.store(dbeta_ptr + token + row_C * H, common_C * (1.0 - beta_C), mask=is_row_C)
+    tl.store(sums_ptr + block * (2 * CHUNK) + CHUNK + row_C, 2.0 * common_C - dv_v_C)
 
 
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound"])
@@ -176,7 +156,7 @@ def left_kernel(
     OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
     SLICES: tl.constexpr = K // SLICE
     program = tl.program_id(0)
-    of_keys = program % 2
+    of_keys = program % 2 == 1
     first = (program // 2 % SLICES) * SLICE
     head = (program // 2 // SLICES) % H
     chunk = program // 2 // SLICES // H
@@ -185,6 +165,17 @@ def left_kernel(
         return
     block = chunk.to(tl.int64) * H + head
     token = start * H + head
+    if of_keys:
+        given_ptr = y_ptr + block * (CHUNK * V)
+        pairs_ptr = dL_ptr + block * (CHUNK * CHUNK)
+        x_ptr = k_ptr + token * K + first
+        dx_ptr = dk_ptr + token * K + first
+    else:
+        given_ptr = do_ptr + token * V
+        pairs_ptr = dA_ptr + block * (CHUNK * CHUNK)
+        x_ptr = q_ptr + token * K + first
+        dx_ptr = dq_ptr + token * K + first
+    stride = tl.where(of_keys, 1, H) * V
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
     row_C, row_QR = tl.arange(0, CHUNK), rows_by_tile()
     i, j = row_C[:, None], row_C[None, :]
@@ -192,36 +183,42 @@ def left_kernel(
     is_row_QR = row_QR < end - start
     is_row_1QR = is_row_QR[None, :, :]
     place_KQR = places(row_QR * (H * K), channel_K, WARPS)
-    lengths_ptr += block * (2 * CHUNK)
+    _, tiles_CC = level_masks()
 
-    log2_decay_KQR = log2_decays(
-        z_ptr + token * K + first, dt_bias_ptr + head * K + first, place_KQR, channel_K, is_row_1QR, slope, lower_bound
-    )
-    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
-    start_KQ, _, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
-    k_KQR = tl.load(k_ptr + token * K + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    k_up_KQR = k_KQR * (tl.load(lengths_ptr + CHUNK + row_QR)[None, :, :] * tl.exp2(-local_KQR - BALANCE))
+    # All loads at once, so that they wait together.
+    z_KQR = tl.load(z_ptr + token * K + first + place_KQR, mask=is_row_1QR, other=0.0)
+    k_KQR = tl.load(k_ptr + token * K + first + place_KQR, mask=is_row_1QR, other=0.0)
+    bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
+    lengths_ptr += block * (2 * CHUNK)
+    k_length_QR = tl.load(lengths_ptr + CHUNK + row_QR)
+    q_length_QR = tl.load(lengths_ptr + row_QR)
+    qdq_QR = tl.load(sums_ptr + block * (2 * CHUNK) + row_QR)
+    beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=is_row_QR, other=0.0).to(tl.float32)
+    given_CV = tl.load(given_ptr + i * stride + value_V[None, :], mask=i < end - start, other=0.0)
     entering_VK = tl.load(entering_ptr + block * (V * K) + first + value_V[:, None] * K + channel_K[None, :])
-    if of_keys:
-        y_VC = tl.load(y_ptr + block * (V * CHUNK) + value_V[:, None] * CHUNK + j)
-        beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=is_row_QR, other=0.0).to(tl.float32)
-        dk_KQR = from_the_left(
-            tl.trans(y_VC), entering_VK, dL_ptr + block * (CHUNK * CHUNK),
-            k_up_KQR, local_KQR, -start_KQ, to_next_KQ, to_half_KQ, from_half_KQ,
-        )  # fmt: skip
-        dk_KQR *= sigmoid(beta_QR)[None, :, :]
-        tl.store(dk_ptr + token * K + first + place_KQR, dk_KQR.to(OPERAND), mask=is_row_1QR)
-    else:
-        do_CV = tl.load(do_ptr + token * V + i * (H * V) + value_V[None, :], mask=i < end - start, other=0.0)
-        dq_KQR = from_the_left(
-            do_CV, entering_VK, dA_ptr + block * (CHUNK * CHUNK),
-            k_up_KQR, local_KQR, scale * start_KQ, to_next_KQ, to_half_KQ, from_half_KQ,
-        )  # fmt: skip
-        length_1QR = tl.load(lengths_ptr + row_QR)[None, :, :]
-        qdq_1QR = tl.load(sums_ptr + block * (2 * CHUNK) + row_QR)[None, :, :]
-        q_KQR = tl.load(q_ptr + token * K + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-        dq_KQR = length_1QR * (dq_KQR - q_KQR * (length_1QR * qdq_1QR))
-        tl.store(dq_ptr + token * K + first + place_KQR, dq_KQR.to(OPERAND), mask=is_row_1QR)
+    pairs_CC = tl.load(pairs_ptr + i * CHUNK + j)
+    pairs_own_CC = tl.load(pairs_ptr + i * CHUNK + j, mask=(i // TILE) == (j // TILE), other=0.0)
+    pairs_tiles_CC = tl.load(pairs_ptr + i * CHUNK + j, mask=tiles_CC, other=0.0)
+
+    log2_decay_KQR = log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound)
+    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
+    from_start_KQ, _, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
+    k_up_KQR = k_KQR.to(tl.float32) * (k_length_QR[None, :, :] * tl.exp2(-local_KQR - BALANCE))
+    k_up_CK = as_rows(k_up_KQR.to(OPERAND))
+    k_next_CK = as_rows((k_up_KQR * to_next_KQ[:, :, None]).to(OPERAND))
+    k_half_CK = as_rows((k_up_KQR * to_half_KQ[:, :, None]).to(OPERAND))
+
+    # Through the state, and through products with keys, level by level.
+    from_start_KQ *= tl.where(of_keys, -1.0, scale)
+    dx_KQR = from_start_KQ[:, :, None] * by_channel(tl.dot(given_CV, entering_VK))
+    dx_KQR += from_half_KQ[:, :, None] * by_channel(tl.dot(pairs_CC, k_half_CK))
+    level_CK = tl.dot(pairs_tiles_CC, k_next_CK, tl.dot(pairs_own_CC, k_up_CK))
+    dx_KQR = (dx_KQR + by_channel(level_CK)) * tl.exp2(local_KQR + BALANCE)
+
+    x_KQR = tl.load(x_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    along_QR = tl.where(of_keys, 0.0, q_length_QR * q_length_QR * qdq_QR)
+    dx_KQR = tl.where(of_keys, sigmoid(beta_QR), q_length_QR)[None, :, :] * dx_KQR - x_KQR * along_QR[None, :, :]
+    tl.store(dx_ptr + place_KQR, dx_KQR.to(OPERAND), mask=is_row_1QR)
 
 
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "lower_bound"])
@@ -268,46 +265,47 @@ def right_kernel(
     _, tiles_CC = level_masks()
     own_CC = (i // TILE) == (j // TILE)
 
-    # The decays, as `prepare_kernel` has them, and the rows that they scale.
-    log2_decay_KQR = log2_decays(z_ptr, dt_bias_ptr, place_KQR, channel_K, is_row_1QR, slope, lower_bound)
-    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
-    _, to_end_KQ, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
+    # All loads that products need at once, so that they wait together.
+    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=0.0)
+    k_KQR = tl.load(k_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    q_KQR = tl.load(q_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    bias_K = tl.load(dt_bias_ptr + channel_K).to(tl.float32)
     k_length_1QR = tl.load(lengths_ptr + CHUNK + row_QR)[None, :, :]
-    k_KQR = tl.load(k_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32) * k_length_1QR
-    down_KQR = tl.exp2(local_KQR + BALANCE)
-
-    # Keys as k⁻, within the chunk.
-    beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=row_QR < end - start, other=0.0).to(tl.float32)
-    rows_KQR = k_KQR * sigmoid(beta_QR)[None, :, :] * down_KQR
-    k_down_CK = as_rows(rows_KQR.to(OPERAND))
-    dL_CC = tl.load(dL_ptr + place_CC)
-    level_CK = tl.dot(tl.trans(dL_CC), as_rows((rows_KQR * from_half_KQ[:, :, None]).to(OPERAND)))
     q_length_1QR = tl.load(lengths_ptr + row_QR)[None, :, :]
-    q_KQR = tl.load(q_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32) * q_length_1QR
-    rows_KQR = q_KQR * down_KQR
-    q_down_CK = as_rows(rows_KQR.to(OPERAND))
-    dA_CC = tl.load(dA_ptr + place_CC)
-    level_CK = tl.dot(tl.trans(dA_CC), as_rows((rows_KQR * from_half_KQ[:, :, None]).to(OPERAND)), level_CK)
-    dk_minus_KQR = to_half_KQ[:, :, None] * by_channel(level_CK)
-    dL_CC = tl.load(dL_ptr + place_CC, mask=tiles_CC, other=0.0)
-    level_CK = tl.dot(tl.trans(dL_CC), k_down_CK)
-    dA_CC = tl.load(dA_ptr + place_CC, mask=tiles_CC, other=0.0)
-    level_CK = tl.dot(tl.trans(dA_CC), q_down_CK, level_CK)
-    dk_minus_KQR += to_next_KQ[:, :, None] * by_channel(level_CK)
-    dL_CC = tl.load(dL_ptr + place_CC, mask=own_CC, other=0.0)
-    level_CK = tl.dot(tl.trans(dL_CC), k_down_CK)
-    dA_CC = tl.load(dA_ptr + place_CC, mask=own_CC, other=0.0)
-    level_CK = tl.dot(tl.trans(dA_CC), q_down_CK, level_CK)
-    dk_minus_KQR += by_channel(level_CK)
-
-    # Keys as k°, to the end of the chunk.
-    written_VC = tl.load(written_ptr + place_VC)
+    beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=row_QR < end - start, other=0.0).to(tl.float32)
     entering_VK = tl.load(entering_ptr + place_VK)
     leaving_VK = tl.load(leaving_ptr + place_VK)
+    written_VC = tl.load(written_ptr + place_VC)
+    dA_CC, dL_CC = tl.load(dA_ptr + place_CC), tl.load(dL_ptr + place_CC)
+    dA_tiles_CC = tl.load(dA_ptr + place_CC, mask=tiles_CC, other=0.0)
+    dL_tiles_CC = tl.load(dL_ptr + place_CC, mask=tiles_CC, other=0.0)
+    dA_own_CC = tl.load(dA_ptr + place_CC, mask=own_CC, other=0.0)
+    dL_own_CC = tl.load(dL_ptr + place_CC, mask=own_CC, other=0.0)
+
+    # The decays, as `prepare_kernel` has them, and the rows that they scale.
+    dstate_K = tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
+    log2_decay_KQR = log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound)
+    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
+    _, to_end_KQ, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
+    k_KQR *= k_length_1QR
+    down_KQR = tl.exp2(local_KQR + BALANCE)
+    rows_KQR = k_KQR * sigmoid(beta_QR)[None, :, :] * down_KQR
+    k_down_CK = as_rows(rows_KQR.to(OPERAND))
+    k_far_CK = as_rows((rows_KQR * from_half_KQ[:, :, None]).to(OPERAND))
+    rows_KQR = q_KQR * q_length_1QR * down_KQR
+    q_down_CK = as_rows(rows_KQR.to(OPERAND))
+    q_far_CK = as_rows((rows_KQR * from_half_KQ[:, :, None]).to(OPERAND))
+
+    # Keys as k⁻ (within the chunk), and as k° (to its end).
+    level_CK = tl.dot(tl.trans(dA_CC), q_far_CK, tl.dot(tl.trans(dL_CC), k_far_CK))
+    dk_minus_KQR = to_half_KQ[:, :, None] * by_channel(level_CK)
+    level_CK = tl.dot(tl.trans(dA_tiles_CC), q_down_CK, tl.dot(tl.trans(dL_tiles_CC), k_down_CK))
+    dk_minus_KQR += to_next_KQ[:, :, None] * by_channel(level_CK)
+    level_CK = tl.dot(tl.trans(dA_own_CC), q_down_CK, tl.dot(tl.trans(dL_own_CC), k_down_CK))
+    dk_minus_KQR += by_channel(level_CK)
     up_KQR = tl.exp2(-local_KQR - BALANCE)
     dk_end_KQR = by_channel(tl.dot(tl.trans(written_VC), leaving_VK)) * to_end_KQ[:, :, None] * up_KQR
-    dlast_K = tl.sum(tl.sum(k_KQR * dk_end_KQR, 2), 1)
-    dlast_K += tl.exp2(last) * tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
+    dlast_K = tl.exp2(last) * dstate_K + tl.sum(tl.sum(k_KQR * dk_end_KQR, 2), 1)
     dk_minus_KQR = dk_minus_KQR * up_KQR + dk_end_KQR
     kdk_1QR = tl.load(sums_ptr + CHUNK + row_QR)[None, :, :]
     dk_KQR = tl.load(dk_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)

@@ -37,7 +37,7 @@ def launches(key_dim: int, value_dim: int) -> Launches:
     return Launches(
         prepare=Launch(num_warps=4, slice=keys),
         scan=Launch(num_warps=4, num_stages=1, slice=values),
-        reverse=Launch(num_warps=4, num_stages=2, slice=values),
+        reverse=Launch(num_warps=8, num_stages=2, slice=128) if value_dim == 128 else Launch(4, 2, values),
         pairs=Launch(num_warps=4),
         left=Launch(num_warps=4, slice=keys),
         right=Launch(num_warps=4, slice=keys),

@@ -98,11 +98,9 @@ def inverse_length(x_ptr, place_KQR, is_row_1QR, K: tl.constexpr, SLICE: tl.cons
 
 
 @triton.jit
-def log2_decays(z_ptr, dt_bias_ptr, place_KQR, channel_K, is_row_1QR, slope, lower_bound):
+def log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound):
     """The gate: lower_bound · σ(slope · (z + bias)) in base 2, and zero in rows that are no token's."""
-    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    z_KQR += tl.load(dt_bias_ptr + channel_K).to(tl.float32)[:, None, None]
-    root_KQR = tl.rsqrt(1.0 + tl.exp2((-LOG2E * slope) * z_KQR))
+    root_KQR = tl.rsqrt(1.0 + tl.exp2((-LOG2E * slope) * (z_KQR.to(tl.float32) + bias_K[:, None, None])))
     return tl.where(is_row_1QR, (lower_bound * LOG2E) * root_KQR * root_KQR, 0.0)
 
 
