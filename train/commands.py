@@ -1,7 +1,7 @@
 """The verbs that need torch: train, generate, and the export of a run's weights.
 
-    k3data train nano --data out/curriculum --run runs/nano
-    torchrun --nproc-per-node 8 -m k3data.train train small --data s3://bucket/curriculum --run runs/small
+    k3data train nano --data out/curriculum --out runs/nano
+    torchrun --nproc-per-node 8 -m k3data.train train small --data s3://bucket/curriculum --out runs/small
     k3data generate runs/nano --image icon.png --prompt "Write the SVG that draws this picture."
     k3data train export runs/nano --to nano-model --dtype bf16
 
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     train = verbs.add_parser("train", help="train a model on packed stages; goes on where a run was stopped")
     train.add_argument("config", help="a YAML file, or the name of one that ships: smoke, nano, small, base")
     train.add_argument("--data", required=True, help="an output of a curriculum recipe; a path or a URL")
-    train.add_argument("--run", required=True, type=Path, help="the folder of the run")
+    train.add_argument("--out", required=True, type=Path, metavar="RUN", help="the folder of the run")
     train.add_argument("--set", action="append", default=[], metavar="A.B=VALUE", help="change the configuration")
     train.add_argument("--device", choices=["cpu", "cuda"], help="cuda where there is one")
     train.add_argument("--stop-after", type=int, metavar="STEPS", help="stop after so many more steps")
@@ -100,7 +100,7 @@ def _train(options: argparse.Namespace) -> int:
         if options.plan:
             show_plan(config, options.data, ranks)
             return DONE
-        end = train(config, options.data, options.run, ranks, quiet=options.quiet, stop_after=options.stop_after)
+        end = train(config, options.data, options.out, ranks, quiet=options.quiet, stop_after=options.stop_after)
     return DONE if end == FINISHED or options.stop_after is not None else INTERRUPTED
 
 

@@ -72,8 +72,11 @@ def train(
         start = trainer.resume()
         if start is None:
             trainer.begin(data)
-        with stop_signal() as asked_to_stop:
-            return trainer.run_from(start or 0, asked_to_stop, stop_after)
+        try:
+            with stop_signal() as asked_to_stop:
+                return trainer.run_from(start or 0, asked_to_stop, stop_after)
+        finally:
+            trainer.checkpoints.finish()
     finally:
         run.close()
 
@@ -127,9 +130,12 @@ class Trainer:
                 f"{self.run.path} was trained with another {', '.join(changed)}; give another folder, or the same again"
             )
         state = self._state()
-        self.checkpoints.load(step, state, optional=("rng",))
-        self.optimizers.load_state_dict(state["optimizers"])
+        self.checkpoints.load(step, state, optional=("rng",))  # tensors in place
         self.guard.load_state_dict(state["guard"])
+        rng = state["rng"][f"rank{self.ranks.rank}"]
+        torch.set_rng_state(rng["cpu"])
+        if "cuda" in rng:
+            torch.cuda.set_rng_state(rng["cuda"])
         self.run.log("start", resumed_from=step)
         self.live.say(f"going on from step {step:,}")
         return step
@@ -166,7 +172,7 @@ class Trainer:
             self.step(step, stage, microbatches, tokens)
             done = step + 1
             stopping = self._agreed(asked_to_stop["now"]) or done == last
-            if done == total or (evaluate and done % evaluate == 0):
+            if evaluate and (done % evaluate == 0 or done == total):
                 self.evaluator.evaluate(self.model, stage, done)
                 diagnose(self.model, microbatches[0], done, self.run, self.ranks)
             if done % every == 0 or stopping:
