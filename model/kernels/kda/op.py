@@ -58,7 +58,7 @@ def kda(
     tensors = [None if x is None else x.contiguous() for x in operands.values()]
     training = torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in operands.values())
     tables = (None, None) if table is None else (table.rows_M2, table.sequences_N3)
-    o_BTHV, state_NHKV, _, _ = _forward(
+    o_BTHV, state_NHKV, *_ = _forward(
         *tensors, *tables, lower_bound, K**-0.5 if scale is None else float(scale), training
     )
     return o_BTHV, state_NHKV
@@ -107,10 +107,10 @@ def _forward(
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
     initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None,
     lower_bound: float, scale: float, training: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """o, the final states, and for the backward pass the states that enter chunks and Ṽ (else empty)."""
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """o, the final states, and for the backward pass the states that enter chunks, Ṽ, A and X (else empty)."""
     sizes = _Sizes(q, v, rows, sequences)
-    *prepared, lengths = _prepare(sizes, (q, k, z, beta, A_log, dt_bias), rows, lower_bound, scale)
+    *prepared, _ = _prepare(sizes, (q, k, z, beta, A_log, dt_bias), rows, lower_bound, scale, products=True)
     o = torch.empty_like(v)
     final = q.new_empty(sizes.N, sizes.H, sizes.K, sizes.V, dtype=torch.float32)
     entering = q.new_empty((sizes.M, sizes.H, sizes.V, sizes.K) if training else 0)
@@ -121,7 +121,9 @@ def _forward(
         sizes.T, sizes.H, sizes.chunks_of_row, sizes.K, sizes.V, launch.slice, rows is not None,
         initial is not None, training, **launch.options(),
     )  # fmt: skip
-    return o, final, entering, written
+    if not training:
+        return o, final, *(q.new_empty(0) for _ in range(4))
+    return o, final, entering, written, prepared[3], prepared[4]
 
 
 class _Sizes:
@@ -134,20 +136,20 @@ class _Sizes:
 
 
 def _prepare(
-    sizes: _Sizes, operands: tuple[Tensor, ...], rows: Tensor | None, lower_bound: float, scale: float
+    sizes: _Sizes, operands: tuple[Tensor, ...], rows: Tensor | None, lower_bound: float, scale: float, products: bool
 ) -> tuple[Tensor, ...]:
-    """q⁺, β k⁺, k°, A, X, γ_last, and the inverse lengths of q and k."""
+    """q⁺, β k⁺, k°, A, X (empty without `products`), γ_last, and the inverse lengths of q and k."""
     q = operands[0]
     M, H, K = sizes.M, sizes.H, sizes.K
     q_plus, k_plus, k_end = (q.new_empty(M, H, CHUNK, K) for _ in range(3))
-    a, x = (q.new_empty(M, H, CHUNK, CHUNK) for _ in range(2))
+    a, x = (q.new_empty((M, H, CHUNK, CHUNK) if products else 0) for _ in range(2))
     decay = q.new_empty(M, H, K, dtype=torch.float32)
     lengths = q.new_empty(M, H, 2, CHUNK, dtype=torch.float32)
     launch = launches(K, sizes.V).prepare
     prepare_kernel[(M * H,)](
         *operands, rows, q_plus, k_plus, k_end, a, x, decay, lengths,
-        sizes.T, H, sizes.chunks_of_row, scale, lower_bound, K, launch.slice, rows is not None, launch.num_warps,
-        **launch.options(),
+        sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
+        K, launch.slice, rows is not None, launch.num_warps, products, **launch.options(),
     )  # fmt: skip
     return q_plus, k_plus, k_end, a, x, decay, lengths
 
@@ -158,29 +160,33 @@ def _(q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, lower_bound, s
     o = torch.empty_like(v)
     final = q.new_empty(sizes.N, sizes.H, sizes.K, sizes.V, dtype=torch.float32)
     entering = q.new_empty((sizes.M, sizes.H, sizes.V, sizes.K) if training else 0)
-    return o, final, entering, q.new_empty((sizes.M, sizes.H, sizes.V, CHUNK) if training else 0)
+    written = q.new_empty((sizes.M, sizes.H, sizes.V, CHUNK) if training else 0)
+    a, x = (q.new_empty((sizes.M, sizes.H, CHUNK, CHUNK) if training else 0) for _ in range(2))
+    return o, final, entering, written, a, x
 
 
 @torch.library.custom_op("k3data::kda_backward", mutates_args=())
 def _backward(
     do: Tensor, dfinal: Tensor,
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
-    initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None, o: Tensor, entering: Tensor, written: Tensor,
+    initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None, o: Tensor, entering: Tensor, written: Tensor, a: Tensor, x: Tensor,
     lower_bound: float, scale: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v, z, beta, A_log, dt_bias and of the initial states (else empty)."""
     sizes = _Sizes(q, v, rows, sequences)
     M, H, K, V = sizes.M, sizes.H, sizes.K, sizes.V
-    *prepared, lengths = _prepare(sizes, (q, k, z, beta, A_log, dt_bias), rows, lower_bound, scale)
+    q_plus, k_plus, k_end, _, _, decay, lengths = _prepare(
+        sizes, (q, k, z, beta, A_log, dt_bias), rows, lower_bound, scale, products=False
+    )
     leaving, y = torch.empty_like(entering), torch.empty_like(written)
     dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(initial)
     launch = launches(K, V).reverse
     reverse_kernel[(sizes.N * H * (V // launch.slice),)](
-        do, dfinal, *prepared, sequences, leaving, y, dinitial,
+        do, dfinal, q_plus, k_plus, k_end, a, x, decay, sequences, leaving, y, dinitial,
         sizes.T, H, sizes.chunks_of_row, K, V, launch.slice, rows is not None, initial is not None,
         **launch.options(),
     )  # fmt: skip
-    del prepared  # its memory becomes that of the gradients
+    del q_plus, k_plus, k_end  # their memory becomes that of the gradients
     dq, dk, dv, dz, dbeta = (torch.empty_like(tensor) for tensor in (q, k, v, z, beta))
     dA, dL = (q.new_empty(M, H, CHUNK, CHUNK) for _ in range(2))
     sums = torch.empty_like(lengths)
@@ -209,15 +215,15 @@ def _backward(
 
 
 @_backward.register_fake
-def _(do, dfinal, q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, o, entering, written, lower_bound, scale):  # type: ignore[no-untyped-def]
+def _(do, dfinal, q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, o, entering, written, a, x, lower_bound, scale):  # type: ignore[no-untyped-def]
     dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(initial)
     return (*(torch.empty_like(tensor) for tensor in (q, k, v, z, beta, A_log, dt_bias)), dinitial)
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
     *tensors, lower_bound, scale, _ = inputs
-    o, _, entering, written = output
-    ctx.save_for_backward(*tensors, o, entering, written)
+    o, _, *saved = output
+    ctx.save_for_backward(*tensors, o, *saved)
     ctx.lower_bound, ctx.scale = lower_bound, scale
 
 
