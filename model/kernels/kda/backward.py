@@ -48,6 +48,51 @@ from .tiles import (
 )
 
 
+@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound"])
+def rows_kernel(
+    q_ptr, k_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr, lengths_ptr,
+    q_plus_ptr, k_plus_ptr, k_end_ptr, decay_ptr,
+    T, H, chunks_of_row, scale, lower_bound,
+    K: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
+):  # fmt: skip
+    """One chunk of one head and SLICE of its key channels: for the backward pass, what `prepare_kernel` makes of rows."""
+    OPERAND: tl.constexpr = q_plus_ptr.dtype.element_ty
+    SLICES: tl.constexpr = K // SLICE
+    program = tl.program_id(0)
+    first = (program % SLICES) * SLICE
+    head = (program // SLICES) % H
+    chunk = program // SLICES // H
+    start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
+    if start >= end:
+        return
+    block = chunk.to(tl.int64) * H + head
+    token = start * H + head
+    row_QR, channel_K = rows_by_tile(), tl.arange(0, SLICE)
+    is_row_QR = row_QR < end - start
+    is_row_1QR = is_row_QR[None, :, :]
+    place_KQR = token * K + first + places(row_QR * (H * K), channel_K, WARPS)
+    prepared_KQR = block * (CHUNK * K) + first + places(row_QR * K, channel_K, WARPS)
+    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=0.0)
+    q_KQR = tl.load(q_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    k_KQR = tl.load(k_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    q_length_QR = tl.load(lengths_ptr + block * (2 * CHUNK) + row_QR)
+    k_length_QR = tl.load(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_QR)
+    beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=is_row_QR, other=0.0).to(tl.float32)
+    bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
+    slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
+
+    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound))
+    from_start_KQ, to_end_KQ, _, _, _ = level_factors(a0, a1, a2, a3, last)
+    gamma_KQR = tl.exp2(local_KQR + BALANCE) * from_start_KQ[:, :, None]
+    q_KQR *= (scale * q_length_QR)[None, :, :] * gamma_KQR
+    tl.store(q_plus_ptr + prepared_KQR, q_KQR.to(OPERAND))
+    k_KQR *= k_length_QR[None, :, :]
+    tl.store(k_plus_ptr + prepared_KQR, (k_KQR * gamma_KQR * sigmoid(beta_QR)[None, :, :]).to(OPERAND))
+    k_KQR *= tl.exp2(-local_KQR - BALANCE) * to_end_KQ[:, :, None]
+    tl.store(k_end_ptr + prepared_KQR, k_KQR.to(OPERAND))
+    tl.store(decay_ptr + block * K + first + channel_K, tl.exp2(last))
+
+
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row"])
 def reverse_kernel(
     do_ptr, dfinal_ptr, q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, sequences_ptr,

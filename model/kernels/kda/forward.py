@@ -63,9 +63,9 @@ def prepare_kernel(
     q_ptr, k_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
     q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, lengths_ptr,
     T, H, chunks_of_row, scale, lower_bound,
-    K: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr, PRODUCTS: tl.constexpr,
+    K: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
-    """One chunk of one head, SLICE key channels at a time. The backward pass, which has A and X, wants no PRODUCTS."""
+    """One chunk of one head, SLICE key channels at a time."""
     OPERAND: tl.constexpr = q_plus_ptr.dtype.element_ty
     HALF: tl.constexpr = tl.float16 if tl.bfloat16 == OPERAND else OPERAND
     chunk = tl.program_id(0) // H
@@ -117,29 +117,28 @@ def prepare_kernel(
         k_up_KQR = k_KQR * tl.exp2(-local_KQR - BALANCE)
         tl.store(k_end_ptr + prepared + prepared_KQR, (k_up_KQR * to_end_KQ[:, :, None]).to(OPERAND))
 
-        if PRODUCTS:  # level by level
-            q_left_CK, k_left_CK = as_rows(q_KQR.to(OPERAND)), as_rows(k_down_KQR.to(OPERAND))
-            q_far_CK = as_rows((q_KQR * from_half_KQ[:, :, None]).to(OPERAND))
-            k_far_CK = as_rows((k_down_KQR * from_half_KQ[:, :, None]).to(OPERAND))
-            right_CK = as_rows(k_up_KQR.to(OPERAND))
-            qk_CC += tl.where(own_CC, tl.dot(q_left_CK, tl.trans(right_CK)), 0.0)
-            kk_CC += tl.where(own_CC, tl.dot(k_left_CK, tl.trans(right_CK)), 0.0)
-            right_CK = as_rows((k_up_KQR * to_next_KQ[:, :, None]).to(OPERAND))
-            qk_CC += tl.where(tiles_CC, tl.dot(q_left_CK, tl.trans(right_CK)), 0.0)
-            kk_CC += tl.where(tiles_CC, tl.dot(k_left_CK, tl.trans(right_CK)), 0.0)
-            # Rows of the first half are zero on the left, those of the second on the right: no other block is touched.
-            right_CK = as_rows((k_up_KQR * to_half_KQ[:, :, None]).to(OPERAND))
-            qk_CC = tl.dot(q_far_CK, tl.trans(right_CK), qk_CC)
-            kk_CC = tl.dot(k_far_CK, tl.trans(right_CK), kk_CC)
+        # Products of rows, level by level.
+        q_left_CK, k_left_CK = as_rows(q_KQR.to(OPERAND)), as_rows(k_down_KQR.to(OPERAND))
+        q_far_CK = as_rows((q_KQR * from_half_KQ[:, :, None]).to(OPERAND))
+        k_far_CK = as_rows((k_down_KQR * from_half_KQ[:, :, None]).to(OPERAND))
+        right_CK = as_rows(k_up_KQR.to(OPERAND))
+        qk_CC += tl.where(own_CC, tl.dot(q_left_CK, tl.trans(right_CK)), 0.0)
+        kk_CC += tl.where(own_CC, tl.dot(k_left_CK, tl.trans(right_CK)), 0.0)
+        right_CK = as_rows((k_up_KQR * to_next_KQ[:, :, None]).to(OPERAND))
+        qk_CC += tl.where(tiles_CC, tl.dot(q_left_CK, tl.trans(right_CK)), 0.0)
+        kk_CC += tl.where(tiles_CC, tl.dot(k_left_CK, tl.trans(right_CK)), 0.0)
+        # Rows of the first half are zero on the left, those of the second on the right: no other block is touched.
+        right_CK = as_rows((k_up_KQR * to_half_KQ[:, :, None]).to(OPERAND))
+        qk_CC = tl.dot(q_far_CK, tl.trans(right_CK), qk_CC)
+        kk_CC = tl.dot(k_far_CK, tl.trans(right_CK), kk_CC)
 
-    if PRODUCTS:
-        i, j = tl.arange(0, CHUNK)[:, None], tl.arange(0, CHUNK)[None, :]
-        square_CC = block * (CHUNK * CHUNK) + i * CHUNK + j
-        tl.store(a_ptr + square_CC, tl.where(i >= j, scale * qk_CC, 0.0).to(OPERAND))
-        row_C = tl.arange(0, CHUNK)
-        beta_C = sigmoid(tl.load(beta_ptr + row_C * H, mask=row_C < end - start, other=0.0).to(tl.float32))
-        X_CC = unit_lower_inverse(tl.where(i > j, beta_C[:, None] * kk_CC, 0.0), HALF)
-        tl.store(x_ptr + square_CC, X_CC.to(OPERAND))
+    i, j = tl.arange(0, CHUNK)[:, None], tl.arange(0, CHUNK)[None, :]
+    square_CC = block * (CHUNK * CHUNK) + i * CHUNK + j
+    tl.store(a_ptr + square_CC, tl.where(i >= j, scale * qk_CC, 0.0).to(OPERAND))
+    row_C = tl.arange(0, CHUNK)
+    beta_C = sigmoid(tl.load(beta_ptr + row_C * H, mask=row_C < end - start, other=0.0).to(tl.float32))
+    X_CC = unit_lower_inverse(tl.where(i > j, beta_C[:, None] * kk_CC, 0.0), HALF)
+    tl.store(x_ptr + square_CC, X_CC.to(OPERAND))
 
 
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row"])

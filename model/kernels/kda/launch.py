@@ -26,6 +26,7 @@ class Launch:
 class Launches:
     prepare: Launch
     scan: Launch
+    rows: Launch
     reverse: Launch
     pairs: Launch
     left: Launch
@@ -37,6 +38,7 @@ def launches(key_dim: int, value_dim: int) -> Launches:
     return Launches(
         prepare=Launch(num_warps=4, slice=keys),
         scan=Launch(num_warps=4, num_stages=1, slice=values),
+        rows=Launch(num_warps=4, slice=keys),
         reverse=Launch(num_warps=8, num_stages=2, slice=128) if value_dim == 128 else Launch(4, 2, values),
         pairs=Launch(num_warps=4),
         left=Launch(num_warps=4, slice=keys),

@@ -12,7 +12,7 @@ import triton
 from torch import Tensor
 
 from ...config import LOWEST_GATE
-from .backward import left_kernel, pairs_kernel, reverse_kernel, right_kernel
+from .backward import left_kernel, pairs_kernel, reverse_kernel, right_kernel, rows_kernel
 from .chunks import CHUNK, ChunkTable
 from .forward import prepare_kernel, scan_kernel
 from .launch import launches
@@ -107,23 +107,33 @@ def _forward(
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
     initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None,
     lower_bound: float, scale: float, training: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """o, the final states, and for the backward pass the states that enter chunks, Ṽ, A and X (else empty)."""
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """o, the final states, and for the backward pass the states that enter chunks, Ṽ, A, X and lengths (else empty)."""
     sizes = _Sizes(q, v, rows, sequences)
-    *prepared, _ = _prepare(sizes, (q, k, z, beta, A_log, dt_bias), rows, lower_bound, scale, products=True)
+    M, H, K, V = sizes.M, sizes.H, sizes.K, sizes.V
+    q_plus, k_plus, k_end = (q.new_empty(M, H, CHUNK, K) for _ in range(3))
+    a, x = (q.new_empty(M, H, CHUNK, CHUNK) for _ in range(2))
+    decay = q.new_empty(M, H, K, dtype=torch.float32)
+    lengths = q.new_empty(M, H, 2, CHUNK, dtype=torch.float32)
+    launch = launches(K, V).prepare
+    prepare_kernel[(M * H,)](
+        q, k, z, beta, A_log, dt_bias, rows, q_plus, k_plus, k_end, a, x, decay, lengths,
+        sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
+        K, launch.slice, rows is not None, launch.num_warps, **launch.options(),
+    )  # fmt: skip
     o = torch.empty_like(v)
-    final = q.new_empty(sizes.N, sizes.H, sizes.K, sizes.V, dtype=torch.float32)
-    entering = q.new_empty((sizes.M, sizes.H, sizes.V, sizes.K) if training else 0)
-    written = q.new_empty((sizes.M, sizes.H, sizes.V, CHUNK) if training else 0)
-    launch = launches(sizes.K, sizes.V).scan
-    scan_kernel[(sizes.N * sizes.H * (sizes.V // launch.slice),)](
-        *prepared, v, beta, initial, sequences, o, final, entering, written,
-        sizes.T, sizes.H, sizes.chunks_of_row, sizes.K, sizes.V, launch.slice, rows is not None,
-        initial is not None, training, **launch.options(),
+    final = q.new_empty(sizes.N, H, K, V, dtype=torch.float32)
+    entering = q.new_empty((M, H, V, K) if training else 0)
+    written = q.new_empty((M, H, V, CHUNK) if training else 0)
+    launch = launches(K, V).scan
+    scan_kernel[(sizes.N * H * (V // launch.slice),)](
+        q_plus, k_plus, k_end, a, x, decay, v, beta, initial, sequences, o, final, entering, written,
+        sizes.T, H, sizes.chunks_of_row,
+        K, V, launch.slice, rows is not None, initial is not None, training, **launch.options(),
     )  # fmt: skip
     if not training:
-        return o, final, *(q.new_empty(0) for _ in range(4))
-    return o, final, entering, written, prepared[3], prepared[4]
+        return o, final, *(q.new_empty(0) for _ in range(5))
+    return o, final, entering, written, a, x, lengths
 
 
 class _Sizes:
@@ -135,25 +145,6 @@ class _Sizes:
         self.N = B if sequences is None else len(sequences)
 
 
-def _prepare(
-    sizes: _Sizes, operands: tuple[Tensor, ...], rows: Tensor | None, lower_bound: float, scale: float, products: bool
-) -> tuple[Tensor, ...]:
-    """q⁺, β k⁺, k°, A, X (empty without `products`), γ_last, and the inverse lengths of q and k."""
-    q = operands[0]
-    M, H, K = sizes.M, sizes.H, sizes.K
-    q_plus, k_plus, k_end = (q.new_empty(M, H, CHUNK, K) for _ in range(3))
-    a, x = (q.new_empty((M, H, CHUNK, CHUNK) if products else 0) for _ in range(2))
-    decay = q.new_empty(M, H, K, dtype=torch.float32)
-    lengths = q.new_empty(M, H, 2, CHUNK, dtype=torch.float32)
-    launch = launches(K, sizes.V).prepare
-    prepare_kernel[(M * H,)](
-        *operands, rows, q_plus, k_plus, k_end, a, x, decay, lengths,
-        sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
-        K, launch.slice, rows is not None, launch.num_warps, products, **launch.options(),
-    )  # fmt: skip
-    return q_plus, k_plus, k_end, a, x, decay, lengths
-
-
 @_forward.register_fake
 def _(q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, lower_bound, scale, training):  # type: ignore[no-untyped-def]
     sizes = _Sizes(q, v, rows, sequences)
@@ -162,22 +153,28 @@ def _(q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, lower_bound, s
     entering = q.new_empty((sizes.M, sizes.H, sizes.V, sizes.K) if training else 0)
     written = q.new_empty((sizes.M, sizes.H, sizes.V, CHUNK) if training else 0)
     a, x = (q.new_empty((sizes.M, sizes.H, CHUNK, CHUNK) if training else 0) for _ in range(2))
-    return o, final, entering, written, a, x
+    lengths = q.new_empty((sizes.M, sizes.H, 2, CHUNK) if training else 0, dtype=torch.float32 if training else q.dtype)
+    return o, final, entering, written, a, x, lengths
 
 
 @torch.library.custom_op("k3data::kda_backward", mutates_args=())
 def _backward(
     do: Tensor, dfinal: Tensor,
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
-    initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None, o: Tensor, entering: Tensor, written: Tensor, a: Tensor, x: Tensor,
+    initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None, o: Tensor, entering: Tensor, written: Tensor, a: Tensor, x: Tensor, lengths: Tensor,
     lower_bound: float, scale: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v, z, beta, A_log, dt_bias and of the initial states (else empty)."""
     sizes = _Sizes(q, v, rows, sequences)
     M, H, K, V = sizes.M, sizes.H, sizes.K, sizes.V
-    q_plus, k_plus, k_end, _, _, decay, lengths = _prepare(
-        sizes, (q, k, z, beta, A_log, dt_bias), rows, lower_bound, scale, products=False
-    )
+    q_plus, k_plus, k_end = (q.new_empty(M, H, CHUNK, K) for _ in range(3))
+    decay = q.new_empty(M, H, K, dtype=torch.float32)
+    launch = launches(K, V).rows
+    rows_kernel[(M * H * (K // launch.slice),)](
+        q, k, z, beta, A_log, dt_bias, rows, lengths, q_plus, k_plus, k_end, decay,
+        sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
+        K, launch.slice, rows is not None, launch.num_warps, **launch.options(),
+    )  # fmt: skip
     leaving, y = torch.empty_like(entering), torch.empty_like(written)
     dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(initial)
     launch = launches(K, V).reverse
@@ -215,7 +212,7 @@ def _backward(
 
 
 @_backward.register_fake
-def _(do, dfinal, q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, o, entering, written, a, x, lower_bound, scale):  # type: ignore[no-untyped-def]
+def _(do, dfinal, q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, o, entering, written, a, x, lengths, lower_bound, scale):  # type: ignore[no-untyped-def]
     dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(initial)
     return (*(torch.empty_like(tensor) for tensor in (q, k, v, z, beta, A_log, dt_bias)), dinitial)
 
