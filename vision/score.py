@@ -188,15 +188,14 @@ def _placed(one: dict[str, Any]) -> dict[str, Any]:
     if not true:
         return {"unjudged": "truth_form"}
     try:
-        pixels, normalised = grounded(true, boxes_of(one["prediction"]))
+        given, fault = boxes_of(one["prediction"]), {}
     except MalformedAnswer as error:
-        return {
-            "parses": False, "reason": error.reason, "iou": 0.0, "point": 0.0, "iou_normalised": 0.0,
-            "point_normalised": 0.0,
-        }  # fmt: skip
+        given, fault = [], {"reason": error.reason}
+    pixels, normalised = grounded(true, given)
     return {
-        "parses": True, "iou": pixels.iou, "point": pixels.point, "iou_normalised": normalised.iou,
-        "point_normalised": normalised.point,
+        "parses": not fault, "iou": pixels.iou, "point": pixels.point, "iou_normalised": normalised.iou,
+        "point_normalised": normalised.point, **fault,
+        "places": {"true": [place.pixels for place in true], "given": [place.pixels for place in given]},
     }  # fmt: skip
 
 
