@@ -49,7 +49,7 @@ function follow(chart) {
   const data = JSON.parse(chart.dataset.chart);
   const x = scale(data.x);
   const y = scale(data.y);
-  const keys = [...chart.closest("figure").querySelectorAll(".legend li b")];
+  const keys = [...chart.closest("figure").querySelectorAll(".legend li:not(.note) b")];
   const kept = keys.map((key) => key.textContent);
   const tones = keys.map((key) => key.parentElement.querySelector("i").className);
   const line = svg("path", { class: "cursor" });

@@ -29,7 +29,11 @@ _BESIDE = Path(__file__).parent
 _COLOURS = _BESIDE.parent / "pipelines" / "page.css"
 """Colours by day and by night, which all pages of the toolkit share."""
 _BROAD, _NARROW = Axes(width=1200, height=330, left=52), Axes(width=400, height=250)
-_VIEWS = (("steps", {}), ("log steps", {"log_x": True}), ("log both", {"log_x": True, "log_y": True}))
+_VIEWS: tuple[tuple[str, dict[str, bool]], ...] = (
+    ("steps", {}),
+    ("log steps", {"log_x": True}),
+    ("log both", {"log_x": True, "log_y": True}),
+)
 
 
 def write_report(run: Path, to: Path) -> None:
@@ -48,7 +52,6 @@ def render(run: RunData) -> str:
         "Steps": _steps(run),
         "Inside": _wrapped(inside(run.events["diagnostics"])),
         "Held out": _held_out(run),
-        "Answers": report_answers.answers(run),
         "Predictions": report_predictions.predictions(run),
         "Samples": report_answers.samples(run),
     }
@@ -118,8 +121,12 @@ def _lead(run: RunData) -> str:
     resumed = f" It was resumed {_times(len(run.resumed))}." if run.resumed else ""
     return (
         f"<b>{done:,}</b>{of} steps on <b>{escape(str(run.facts.get('data', '?')))}</b>, begun "
-        f"{escape(str(run.facts.get('started', '?')).replace('T', ' '))}: {state}.{resumed}"
+        f"{escape(_when(run.facts.get('started')))}: {state}.{resumed}"
     )
+
+
+def _when(iso: object) -> str:
+    return str(iso or "?").replace("T", " ").replace("+00:00", " UTC")
 
 
 def _times(count: int) -> str:
@@ -151,7 +158,7 @@ def _tiles(run: RunData) -> Iterator[tuple[str, str, str]]:
     yield (
         "Device",
         str(facts.get("device", "")),
-        f"{ranks} × " * ((ranks or 1) > 1) + f"torch {facts.get('torch', '?')}",
+        f"{ranks} ranks, " * ((ranks or 1) > 1) + f"torch {facts.get('torch', '?')}",
     )
 
 
@@ -206,7 +213,7 @@ def _learning(run: RunData) -> str:
             alone.append(f"{what} {next(iter(found))}")
         elif found:
             curves = [Series(name, step, values, n) for n, (name, values) in enumerate(_order(what, found))]
-            parts.append(figure(f"Loss {title}", curves, Axes()))
+            parts.append(figure(f"Loss {title}", curves, Axes(log_y=_wide(run.column("loss"), 3))))
     told = f'<p class="about">All tokens with a loss are of {escape(", ".join(alone))}.</p>' if alone else ""
     return whole + _wrapped("".join(parts)) + told
 
@@ -256,16 +263,14 @@ def _steps(run: RunData) -> str:
     step = run.column("step")
     skipped = [mark for mark in _marks(run) if mark.kind == "skip"]
 
-    def chart(title: str, columns: dict[str, str], note: str = "", marks: Sequence[Marks] = (), **scales: Any) -> str:
+    def chart(title: str, columns: dict[str, str], marks: Sequence[Marks] = (), **scales: Any) -> str:
         curves = [Series(label, step, run.column(name), n) for n, (name, label) in enumerate(columns.items())]
-        return figure(title, [one for one in curves if np.isfinite(one.y).any()], Axes(**scales), marks, note)
+        return figure(title, [one for one in curves if np.isfinite(one.y).any()], Axes(**scales), marks)
 
-    norm = run.column("norm")
-    red = f" Red below: {len(skipped[0].at):,} skipped." if skipped[0].at else ""
+    norms = {"norm": "before clipping", "vision_norm": "of the vision tower"}
     return _wrapped("".join([
-        chart("Learning rate", {"learning_rate": "of matrices and the rest"}, from_zero=True),
-        chart("Gradient norm", {"norm": "before clipping", "vision_norm": "of the vision tower"}, red.strip(), skipped,
-              log_y=_wide(norm)),
+        chart("Learning rate", {"learning_rate": "of the step"}, from_zero=True),
+        chart("Gradient norm", norms, skipped, log_y=_wide(run.column("norm"))),
         chart("Speed", {"tokens_per_s": "tokens a second"}, from_zero=True),
         chart("Model FLOPs utilisation", {"mfu": "MFU"}, from_zero=True, percent=True),
         chart("Standing still for data", {"waited": "share of the time"}, from_zero=True, percent=True),
@@ -276,14 +281,20 @@ def _steps(run: RunData) -> str:
     ]))  # fmt: skip
 
 
-def _wide(values: np.ndarray) -> bool:
+def _wide(values: np.ndarray, times: float = 12) -> bool:
     """Whether a few values are so large that the others would lie on the axis."""
     finite = values[np.isfinite(values) & (values > 0)]
-    return bool(len(finite)) and float(finite.max()) > 12 * float(np.median(finite))
+    return bool(len(finite)) and float(finite.max()) > times * float(np.median(finite))
 
 
 def _held_out(run: RunData) -> str:
-    found = [one for one in run.events["evaluation"] if one.get("bits_per_byte")]
+    evaluations = run.events["evaluation"]
+    figures = _bits(evaluations, _marks(run)[:1]) + report_answers.courses(evaluations, run.scores)
+    return _wrapped(figures) + report_answers.answers(run)
+
+
+def _bits(evaluations: Sequence[dict[str, Any]], marks: Sequence[Marks]) -> str:
+    found = [one for one in evaluations if one.get("bits_per_byte")]
     if not found:
         return ""
     x = np.array([one["step"] for one in found], dtype=float)
@@ -294,10 +305,8 @@ def _held_out(run: RunData) -> str:
     ]
     if len(names) > 1:
         whole = np.array([number(one.get("bits_per_byte_all")) for one in found])
-        curves.append(Series("all", x, whole, min(len(names), 7)))
-    split = escape(str(found[-1].get("split", "")))
-    note = f"Of sequences of the split {split}, which the model does not learn from."
-    return _wrapped(figure("Bits per byte by domain", curves, Axes(from_zero=True), _marks(run)[:1], note))
+        curves.append(Series("all", x, whole, 7))
+    return figure(f"Bits per byte of the split {found[-1].get('split', '')}", curves, Axes(from_zero=True), marks)
 
 
 def _footer(run: RunData) -> str:

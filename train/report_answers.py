@@ -6,6 +6,7 @@ stands beside those of its controls, and a sentence says where there is no gap.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from html import escape
@@ -31,7 +32,6 @@ _VALUES = {
     "iou_normalised": ("IoU, 0–1", False),
     "point_normalised": ("centre, 0–1", True),
 }
-_BETTER = {"pixel_distance": "nearer in pixels", "ssim": "nearer in SSIM", "elements": "with more of the elements"}
 
 
 def answers(run: RunData) -> str:
@@ -39,16 +39,18 @@ def answers(run: RunData) -> str:
     parts = []
     evaluations = [one for one in run.events["evaluation"] if one.get("answers")]
     if evaluations:
-        parts.append(_counted(evaluations[-1]))
+        # Scores pair each answer with its own control, which tells more than two counts do.
+        parts.append(_counted(evaluations[-1], with_verdicts=evaluations[-1]["step"] not in run.scores))
     if run.scores:
         parts.append(_scored(run.scores[max(run.scores)]))
     elif evaluations and "to_code" in evaluations[-1]["answers"]:
         parts.append('<p class="about">No prediction is drawn yet: <code>k3data eval RUN</code> does that.</p>')
-    return "".join(parts) + charts(evaluations, run.scores)
+    return "".join(parts)
 
 
-def charts(evaluations: Sequence[dict[str, Any]], scores: dict[int, dict[str, Any]]) -> str:
-    """How the shares went, where there is more than one evaluation."""
+def courses(evaluations: Sequence[dict[str, Any]], scores: dict[int, dict[str, Any]]) -> str:
+    """Figures of how the shares went, where there is more than one evaluation."""
+    evaluations = [one for one in evaluations if one.get("answers")]
     figures = []
     if len(evaluations) > 1:
         x = np.array([one["step"] for one in evaluations], dtype=float)
@@ -60,14 +62,13 @@ def charts(evaluations: Sequence[dict[str, Any]], scores: dict[int, dict[str, An
         figures.append(figure("Exactly right", series, Axes(from_zero=True, percent=True)))
     if len(scores) > 1:
         x = np.array(list(scores), dtype=float)
-        for name in ("renders", "elements", "ssim"):
+        for name, title in (("renders", "Share"), ("elements", "Elements"), ("ssim", "SSIM")):
             series = [
                 Series("the picture" if not control else CONTROLS.get(control, control), x, values, n)
                 for n, (control, values) in enumerate(_courses(scores, name).items())
             ]
-            figures.append(figure(f"{_VALUES[name][0].capitalize()}, picture to code", series, Axes(from_zero=True)))
-    shown = "".join(figures)
-    return f'<div class="charts">{shown}</div>' if shown else ""
+            figures.append(figure(f"{title} of drawn answers", series, Axes(from_zero=True, percent=name == "renders")))
+    return "".join(figures)
 
 
 def _courses(scores: dict[int, dict[str, Any]], name: str) -> dict[str, np.ndarray]:
@@ -79,7 +80,7 @@ def _courses(scores: dict[int, dict[str, Any]], name: str) -> dict[str, np.ndarr
     }
 
 
-def _counted(evaluation: dict[str, Any]) -> str:
+def _counted(evaluation: dict[str, Any], with_verdicts: bool) -> str:
     controls = [name for name, tasks in (evaluation.get("controls") or {}).items() if tasks]
     head = "".join(f"<th>with {escape(CONTROLS.get(name, name))}</th>" for name in controls)
     rows, said = [], []
@@ -92,7 +93,7 @@ def _counted(evaluation: dict[str, Any]) -> str:
             if control and not above(own, control):
                 without.append(CONTROLS.get(name, name))
         rows.append(f"<tr><th>{escape(TASKS.get(task, task))}</th>{''.join(f'<td>{one}</td>' for one in cells)}</tr>")
-        if any(cells[1:]):
+        if with_verdicts and any(cells[1:]):
             said.append(verdict(f"{TASKS.get(task, task)}, exactly right", without))
     return (
         f"<h3>Answered exactly, step {evaluation['step']:,}</h3>"
@@ -133,39 +134,62 @@ def _share(counts: dict[str, Any] | None) -> float:
 
 def _scored(scores: dict[str, Any]) -> str:
     parts = [f'<p class="about">{escape(note)}</p>' for note in scores.get("notes", ())]
-    for task in sorted(scores["tasks"], key=lambda name: list(TASKS).index(name) if name in TASKS else 9):
+    for task in sorted(scores["tasks"], key=lambda name: list(TASKS).index(name) if name in TASKS else len(TASKS)):
         table = scores["tasks"][task]
-        names = [
-            name for name in _VALUES if any(name in cell for control in table.values() for cell in control.values())
-        ]
-        rows = [
-            (_part(part), CONTROLS.get(control, control) if control else "as asked", table[control][part])
-            for part in _parts(table)
-            for control in table
-            if part in table[control]
-        ]
-        body = "".join(_row(*row, names) for row in rows)
-        sheet = table.get("", {}).get("all", {})
-        if "sheet_ssim" in sheet:
-            values = {"pixel_distance": sheet["sheet_distance"], "ssim": sheet["sheet_ssim"]}
-            body += _row("", "an empty sheet", values, names)
-        head = "".join(f"<th>{_VALUES[name][0]}</th>" for name in names)
+        cells = [cell for control in table.values() for cell in control.values()]
+        names = [name for name in _VALUES if any(name in cell for cell in cells)]
         parts.append(
             f"<h3>{escape(TASKS.get(task, task))}, step {scores['step']:,}</h3>"
-            f'<div class="wide"><table class="scores"><thead><tr><th></th><th></th><th>asked</th>{head}<th></th></tr>'
-            f"</thead><tbody>{body}</tbody></table></div>{_gaps(scores.get('gaps', {}).get(task, {}))}"
+            f'<div class="wide">{_valued(table, names) if names != ["exact"] else _exact_alone(table)}</div>'
+            f"{_gaps(scores.get('gaps', {}).get(task, {}))}"
         )
     return "".join(parts)
 
 
+def _valued(table: dict[str, dict[str, Any]], names: Sequence[str]) -> str:
+    """Parts and controls downwards, values across."""
+    rows = []
+    for part in _parts(table):
+        there = [control for control in table if part in table[control]]
+        rows += [
+            _row(part if n == 0 else "", CONTROLS.get(control, control) or "as asked", table[control][part], names)
+            for n, control in enumerate(there)
+        ]
+    sheet = table.get("", {}).get("all", {})
+    if "sheet_ssim" in sheet:
+        values = {"pixel_distance": sheet["sheet_distance"], "ssim": sheet["sheet_ssim"]}
+        rows.append(_row("for comparison", "an empty sheet", values, names))
+    head = "".join(f"<th>{_VALUES[name][0]}</th>" for name in names)
+    return (
+        f'<table class="scores"><thead><tr><th></th><th></th><th>asked</th>{head}<th></th></tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _exact_alone(table: dict[str, dict[str, Any]]) -> str:
+    """Parts downwards, controls across."""
+    head = "".join(f"<th>{escape(f'with {CONTROLS.get(one, one)}' if one else 'as asked')}</th>" for one in table)
+    rows = []
+    for part in _parts(table):
+        cells = [table[control].get(part) for control in table]
+        bars = (
+            _bar({"asked": one["asked"], "exact": round(one["exact"] * one["asked"])}) if one else "" for one in cells
+        )
+        rows.append(f"<tr><th>{escape(part)}</th>{''.join(f'<td>{bar}</td>' for bar in bars)}</tr>")
+    return f'<table class="answers"><thead><tr><th></th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+
+
 def _parts(table: dict[str, dict[str, Any]]) -> list[str]:
-    """All together, and the parts where there are several."""
-    found = dict.fromkeys(part for control in table.values() for part in control)
-    return list(found) if len(found) > 2 else ["all"]
+    """All together, and the parts where there are several: by name, and buckets of tokens by size."""
+    found = {part for control in table.values() for part in control}
+    return sorted(found, key=_order) if len(found) > 2 else ["all"]
 
 
-def _part(name: str) -> str:
-    return "" if name == "all" else name
+def _order(part: str) -> tuple[bool, str, int, str]:
+    match = re.fullmatch(r"(distance|length) (\d+)([KM]?)\D.*", part)
+    if match is None:
+        return part != "all", "", 0, part
+    return True, match[1], int(match[2]) << {"": 0, "K": 10, "M": 20}[match[3]], part
 
 
 def _row(part: str, who: str, cell: dict[str, Any], names: Sequence[str]) -> str:
@@ -174,19 +198,19 @@ def _row(part: str, who: str, cell: dict[str, Any], names: Sequence[str]) -> str
     )
     reasons = [f"{count} {name}" for key in ("failures", "unjudged") for name, count in cell.get(key, {}).items()]
     asked = f"{cell['asked']:,}" if "asked" in cell else ""
-    own = ' class="own"' if who == "as asked" else ""
+    classes = "own" * (who == "as asked") + " part" * bool(part)
     return (
-        f"<tr{own}><th>{escape(part)}</th><th>{escape(who)}</th><td>{asked}</td>{values}"
+        f'<tr class="{classes}"><th>{escape(part)}</th><th>{escape(who)}</th><td>{asked}</td>{values}'
         f"<td><small>{escape(', '.join(reasons))}</small></td></tr>"
     )
 
 
 def _gaps(gaps: dict[str, dict[str, Any]]) -> str:
-    """A sentence for what matters most of a task: elements and SSIM of drawings, IoU of places, else exactness."""
-    said = []
-    for name, words in (("elements", "Elements"), ("ssim", "SSIM"), ("iou", "IoU"), ("exact", "Exactly right")):
+    """A sentence for each value that a claim would rest on."""
+    said: list[str] = []
+    for name, words in (("exact", "Exactly right"), ("elements", "Elements"), ("ssim", "SSIM"), ("iou", "IoU")):
         cells = {control: values[name] for control, values in gaps.items() if name in values}
-        if cells and not (name == "exact" and said):
+        if cells:
             said.append(verdict(words, [CONTROLS.get(one, one) for one, cell in cells.items() if not cell["gap"]]))
     return "".join(said)
 
@@ -200,8 +224,8 @@ def samples(run: RunData) -> str:
     parts = []
     for prompt, written in by_prompt.items():
         rows = [
-            f'<li><span class="when">step {step:,}</span><p><span class="given">{escape(prompt)}</span>{escape(text)}</p>'
-            "</li>"
+            f'<li><span class="when">step {step:,}</span><p><span class="given">{escape(prompt)}</span>'
+            f"{escape(text)}</p></li>"
             for step, text in reversed(written)
         ]
         older = f"<details><summary>{len(rows) - 1} earlier</summary><ol>{''.join(rows[1:])}</ol></details>"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -52,11 +52,10 @@ class Axes:
     right: int = 10
     top: int = 12
     bottom: int = 24
-    x_range: tuple[float, float] | None = field(default=None)
 
 
-def figure(title: str, series: Sequence[Series], axes: Axes, marks: Sequence[Marks] = (), note: str = "") -> str:
-    """A titled chart with its legend; the legend's values follow the pointer."""
+def figure(title: str, series: Sequence[Series], axes: Axes, marks: Sequence[Marks] = ()) -> str:
+    """A titled chart with its legend, whose values follow the pointer; "" if there is nothing to draw."""
     shown = [one for one in series[:TONES] if _drawable(one, axes).any()]
     if not shown:
         return ""
@@ -67,15 +66,19 @@ def figure(title: str, series: Sequence[Series], axes: Axes, marks: Sequence[Mar
     )
     if rest > 0:
         keys += f"<li>and {rest} more</li>"
-    about = f'<p class="about">{escape(note)}</p>' if note else ""
-    caption = f'<figcaption><h3>{escape(title)}</h3><ul class="legend">{keys}</ul>{about}</figcaption>'
+    keys += "".join(
+        f'<li class="note"><i class="skip"></i>skipped <b>{len(one.at):,}</b></li>'
+        for one in marks
+        if one.kind == "skip" and one.at
+    )
+    caption = f'<figcaption><h3>{escape(title)}</h3><ul class="legend">{keys}</ul></figcaption>'
     return f'<figure class="card">{caption}{line_chart(title, shown, axes, marks)}</figure>'
 
 
 def line_chart(title: str, series: Sequence[Series], axes: Axes, marks: Sequence[Marks] = ()) -> str:
     """The picture alone. Every series must have something to draw on these axes."""
     thin = [_thinned(one, axes) for one in series]
-    x_low, x_high = axes.x_range or _range([one.x for one in thin])
+    x_low, x_high = _range([one.x[_drawable(one, axes)] for one in series])
     x = Scale(x_low, x_high, axes.left, axes.width - axes.right, axes.log_x)
     low, high = _range([part for one in thin for part in (one.low, one.high)])
     if axes.from_zero and not axes.log_y:
@@ -119,7 +122,7 @@ def ticks(low: float, high: float, count: int) -> list[float]:
         return [low]
     raw = (high - low) / count
     size = 10.0 ** math.floor(math.log10(raw))
-    step = next(size * many for many in (1, 2, 5, 10) if size * many >= raw * 0.999)
+    step = next(size * many for many in (1, 2, 2.5, 5, 10) if size * many >= raw * 0.999)
     first = math.ceil(low / step - 1e-9)
     return [n * step for n in range(first, math.floor(high / step + 1e-9) + 1)]
 
@@ -127,7 +130,7 @@ def ticks(low: float, high: float, count: int) -> list[float]:
 def log_ticks(low: float, high: float, count: int) -> list[float]:
     """Powers of ten, thinned to about `count`; within one or two also their doubles and fives."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = (1, 2, 5) if len(decades) <= 3 else (1,)
+    steps = (1, 2, 5) if high < 100 * low else (1,)
     found = [many * 10.0**power for power in decades for many in steps]
     inside = [one for one in found if low * (1 - 1e-9) <= one <= high * (1 + 1e-9)]
     return inside[:: max(1, round(len(inside) / count))] or [low]
@@ -219,8 +222,9 @@ def _grid(x: Scale, y: Scale, axes: Axes) -> str:
         lines.append(f"M{axes.left} {y(value):.1f}H{axes.width - axes.right}")
         label = short(value, axes.percent)
         words.append(f'<text class="y" x="{axes.left - 6}" y="{y(value) + 4:.1f}">{label}</text>')
-    found = x.ticks(max(4, axes.width // 100))
-    for value in found:
+    for value in x.ticks(max(4, axes.width // 100)):
+        if value != round(value):  # there is no half step
+            continue
         at = x(value)
         edge = " last" if at > axes.width - 24 else ""
         words.append(f'<text class="x{edge}" x="{at:.1f}" y="{axes.height - 7}">{_whole(value)}</text>')

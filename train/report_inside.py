@@ -28,11 +28,9 @@ def inside(diagnostics: Sequence[dict[str, Any]]) -> str:
     ]
     decay, load = last.get("decay") or {}, last.get("load") or {}
     at = f"step {last['step']:,}"
-    if decay.get("layers"):
-        maps.append(_figure(f"Decay of the KDA layers, {at}", _decays(decay), _DECAYS))
-    if load:
-        maps.append(_figure(f"Load of the experts, {at}", _loads(load), _LOADS))
-    return "".join(maps)
+    rest = [_figure(f"Decay of the KDA layers, {at}", _decays(decay), _DECAYS)] if decay.get("layers") else []
+    rest += [_figure(f"Load of the experts, {at}", _loads(load), _LOADS)] if load else []
+    return "".join(maps) + f'<div class="stack">{"".join(rest)}</div>'
 
 
 _MIXES = (

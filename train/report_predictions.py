@@ -81,8 +81,8 @@ def _card(
         f'<article class="card prediction"><header><b>{escape(str(one.get("kind")))}</b> <span>{escape(task)}</span>'
         f'{_badges(one, item)}</header><p class="asked">{escape(asked_for(str(one.get("prompt", ""))))}</p>'
         f'<div class="sides{" drawn" if pictures else ""}">{pictures}'
-        f'<div class="text"><h4>truth</h4><pre>{gone}</pre></div><div class="text"><h4>answer</h4><pre>{new}</pre></div>'
-        f"</div>{beside if controls else ''}</article>"
+        f'<div class="text"><h4>truth</h4><pre>{gone}</pre></div>'
+        f'<div class="text"><h4>answer</h4><pre>{new}</pre></div></div>{beside if controls else ""}</article>'
     )
 
 
@@ -118,9 +118,8 @@ def _pictures(run: RunData, one: dict[str, Any], item: dict[str, Any]) -> str:
         return f'<figure class="look">{shown}<figcaption>true places, and those of the answer</figcaption></figure>'
     parts = [f'<figure class="look">{shown}<figcaption>truth</figcaption></figure>']
     if "png" in item:
-        parts.append(
-            f'<figure class="look">{raster(run.path, str(item["png"]))}<figcaption>the answer, drawn</figcaption></figure>'
-        )
+        drawn = raster(run.path, str(item["png"]))
+        parts.append(f'<figure class="look">{drawn}<figcaption>the answer, drawn</figcaption></figure>')
     elif item.get("renders") is False:
         parts.append(
             f'<figure class="look"><p class="nothing">{escape(str(item.get("detail", "")))}</p>'
