@@ -195,7 +195,7 @@ def left_kernel(
 ):  # fmt: skip
     """One chunk of one head and SLICE of its key channels: the rows on the left of products, which are q⁺ and k⁺.
 
-    One program does either: both would not fit its registers. Writes the gradient of q, and for `right_kernel` the
+    One program does either: both would not fit its registers. Writes the gradient of q, and for `gate_kernel` the
     part of k⁺ in that of k.
     """
     OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
@@ -269,14 +269,14 @@ def left_kernel(
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "lower_bound"])
 def right_kernel(
     q_ptr, k_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
-    written_ptr, entering_ptr, leaving_ptr, dA_ptr, dL_ptr, lengths_ptr, sums_ptr,
-    dq_ptr, dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
+    written_ptr, entering_ptr, leaving_ptr, dA_ptr, dL_ptr, lengths_ptr,
+    dk_right_ptr, dlast_ptr,
     T, H, chunks_of_row, lower_bound,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
-    """One chunk of one head and SLICE of its key channels: keys on the right of products, k⁻ and k°, and the gate.
+    """One chunk of one head and SLICE of its key channels: keys on the right of products, which are k⁻ and k°.
 
-    Finds in `dq_ptr` and `dk_ptr` what `left_kernel` put there.
+    Writes for `gate_kernel` their part in the gradient of k, and the gradient of the last G but for what rows add.
     """
     OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
     SLICES: tl.constexpr = K // SLICE
@@ -292,12 +292,9 @@ def right_kernel(
     q_ptr += token * K + first
     k_ptr += token * K + first
     z_ptr += token * K + first
-    dq_ptr += token * K + first
-    dk_ptr += token * K + first
-    dz_ptr += token * K + first
+    dk_right_ptr += block * (CHUNK * K) + first
     dt_bias_ptr += head * K + first
     lengths_ptr += block * (2 * CHUNK)
-    sums_ptr += block * (2 * CHUNK)
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
     row_C, row_QR = tl.arange(0, CHUNK), rows_by_tile()
     i, j = row_C[:, None], row_C[None, :]
@@ -352,32 +349,71 @@ def right_kernel(
     dk_end_KQR = by_channel(tl.dot(tl.trans(written_VC), leaving_VK)) * to_end_KQ[:, :, None] * up_KQR
     dlast_K = tl.exp2(last) * dstate_K + tl.sum(tl.sum(k_KQR * dk_end_KQR, 2), 1)
     dk_minus_KQR = dk_minus_KQR * up_KQR + dk_end_KQR
-    kdk_1QR = tl.load(sums_ptr + CHUNK + row_QR)[None, :, :]
-    dk_KQR = tl.load(dk_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    dG_KQR = k_KQR * (dk_KQR - dk_minus_KQR)
-    dk_KQR = k_length_1QR * (dk_KQR + dk_minus_KQR - k_KQR * kdk_1QR)
-    tl.store(dk_ptr + place_KQR, dk_KQR.to(OPERAND), mask=is_row_1QR)
+    tl.store(dk_right_ptr + places(row_QR * K, channel_K, WARPS), dk_minus_KQR)
+    tl.store(dlast_ptr + block * K + first + channel_K, dlast_K)
 
-    # The sum back over rows, and the gate. Rows past the end have decays of their own here: they are nobody's.
-    # What queries add, q dq with q of unit length, is taken from the gradient of the q that was given.
-    qdq_1QR = tl.load(sums_ptr + row_QR)[None, :, :]
-    dq_KQR = tl.load(dq_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+
+@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "lower_bound"])
+def gate_kernel(
+    q_ptr, k_ptr, z_ptr, A_log_ptr, dt_bias_ptr, table_ptr, lengths_ptr, sums_ptr, dk_right_ptr, dlast_ptr,
+    dq_ptr, dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
+    T, H, chunks_of_row, lower_bound,
+    K: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
+):  # fmt: skip
+    """One chunk of one head and SLICE of its key channels: the gradients of k and of the gate.
+
+    Finds in `dq_ptr` the gradient of q and in `dk_ptr` the part of k⁺ in that of k. That of k⁻ and k° comes in fp32: most
+    of it cancels in the gradient of the gate.
+    """
+    SLICES: tl.constexpr = K // SLICE
+    program = tl.program_id(0)
+    first = (program % SLICES) * SLICE
+    head = (program // SLICES) % H
+    chunk = program // SLICES // H
+    start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
+    if start >= end:
+        return
+    block = chunk.to(tl.int64) * H + head
+    row_QR, channel_K = rows_by_tile(), tl.arange(0, SLICE)
+    is_row_1QR = (row_QR < end - start)[None, :, :]
+    place_KQR = (start * H + head) * K + first + places(row_QR * (H * K), channel_K, WARPS)
+    lengths_ptr += block * (2 * CHUNK)
+    sums_ptr += block * (2 * CHUNK)
     q_KQR = tl.load(q_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    dG_KQR += q_KQR * (dq_KQR + q_KQR * (q_length_1QR * q_length_1QR * qdq_1QR))
+    dq_KQR = tl.load(dq_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    k_KQR = tl.load(k_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    left_KQR = tl.load(dk_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    right_KQR = tl.load(dk_right_ptr + block * (CHUNK * K) + first + places(row_QR * K, channel_K, WARPS))
+    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    z_KQR += tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)[:, None, None]
+    dlast_K = tl.load(dlast_ptr + block * K + first + channel_K)
+    q_length_QR, k_length_QR = tl.load(lengths_ptr + row_QR), tl.load(lengths_ptr + CHUNK + row_QR)
+    qdq_QR, kdk_QR = tl.load(sums_ptr + row_QR), tl.load(sums_ptr + CHUNK + row_QR)
+    slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
+
+    # What queries add, q dq with q of unit length, is taken from the gradient of the q that was given.
+    dG_KQR = q_KQR * (dq_KQR + q_KQR * (q_length_QR * q_length_QR * qdq_QR)[None, :, :])
+    k_KQR *= k_length_QR[None, :, :]
+    dG_KQR += k_KQR * (left_KQR - right_KQR)
+    dk_KQR = k_length_QR[None, :, :] * (left_KQR + right_KQR - k_KQR * kdk_QR[None, :, :])
+    tl.store(dk_ptr + place_KQR, dk_KQR.to(dk_ptr.dtype.element_ty), mask=is_row_1QR)
+
+    # The sum back over rows. The total is the last of the sums so far, so that rows after the last gradient get zero.
     so_far_KQR = tl.cumsum(dG_KQR, 2)
-    is_last = (tl.arange(0, TILE) == TILE - 1)[None, None, :]
-    total_KQ = tl.sum(tl.where(is_last, so_far_KQR, 0.0), 2)
+    total_KQ = tl.sum(tl.where((tl.arange(0, TILE) == TILE - 1)[None, None, :], so_far_KQR, 0.0), 2)
     tile = tl.arange(0, CHUNK // TILE)[None, :]
     t1 = tl.sum(tl.where(tile == 1, total_KQ, 0.0), 1)
     t2 = tl.sum(tl.where(tile == 2, total_KQ, 0.0), 1)
     t3 = tl.sum(tl.where(tile == 3, total_KQ, 0.0), 1)
     later_KQ = by_tile(dlast_K + (t3 + t2 + t1), dlast_K + (t3 + t2), dlast_K + t3, dlast_K)
-    # The total is the last of the sums so far, so that rows after the last gradient get exactly zero.
     ddecay_KQR = total_KQ[:, :, None] - so_far_KQR + dG_KQR + later_KQ[:, :, None]
-    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    z_KQR += tl.load(dt_bias_ptr + channel_K).to(tl.float32)[:, None, None]
-    gate_slope_KQR = sigmoid(slope * z_KQR) * sigmoid(-slope * z_KQR)
-    dz_KQR = tl.where(is_row_1QR, ddecay_KQR * (lower_bound * slope) * gate_slope_KQR, 0.0)
+
+    # The gate, σ' = e^-x σ². Rows past the end have decays of their own here: they are nobody's.
+    inverse_KQR = tl.exp2(tl.minimum((-LOG2E * slope) * z_KQR, 100.0))
+    root_KQR = tl.rsqrt(1.0 + inverse_KQR)
+    root_KQR *= root_KQR
+    dz_KQR = ddecay_KQR * (lower_bound * slope) * (inverse_KQR * root_KQR) * root_KQR
+    dz_KQR = tl.where(is_row_1QR, dz_KQR, 0.0)
     tl.store(dz_ptr + place_KQR, dz_KQR.to(dz_ptr.dtype.element_ty), mask=is_row_1QR)
     tl.store(ddt_bias_ptr + block * K + first + channel_K, tl.sum(tl.sum(dz_KQR, 2), 1))
     dA_log = tl.sum(tl.sum(tl.sum(dz_KQR * z_KQR, 2), 1), 0)

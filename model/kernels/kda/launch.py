@@ -31,6 +31,7 @@ class Launches:
     pairs: Launch
     left: Launch
     right: Launch
+    gate: Launch
 
 
 def launches(key_dim: int, value_dim: int) -> Launches:
@@ -43,4 +44,5 @@ def launches(key_dim: int, value_dim: int) -> Launches:
         pairs=Launch(num_warps=4),
         left=Launch(num_warps=4, slice=keys),
         right=Launch(num_warps=4, slice=keys),
+        gate=Launch(num_warps=4, slice=keys),
     )

@@ -12,7 +12,7 @@ import triton
 from torch import Tensor
 
 from ...config import LOWEST_GATE
-from .backward import left_kernel, pairs_kernel, reverse_kernel, right_kernel, rows_kernel
+from .backward import gate_kernel, left_kernel, pairs_kernel, reverse_kernel, right_kernel, rows_kernel
 from .chunks import CHUNK, ChunkTable
 from .forward import prepare_kernel, scan_kernel
 from .launch import launches
@@ -184,7 +184,7 @@ def _backward(
         **launch.options(),
     )  # fmt: skip
     del q_plus, k_plus, k_end  # their memory becomes that of the gradients
-    dq, dk, dv, dz, dbeta = (torch.empty_like(tensor) for tensor in (q, k, v, z, beta))
+    dq, dk, dv, dbeta = (torch.empty_like(tensor) for tensor in (q, k, v, beta))
     dA, dL = (q.new_empty(M, H, CHUNK, CHUNK) for _ in range(2))
     sums = torch.empty_like(lengths)
     pairs_kernel[(M * H,)](
@@ -197,14 +197,25 @@ def _backward(
         sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
         K, V, launch.slice, rows is not None, launch.num_warps, **launch.options(),
     )  # fmt: skip
+    del y
+    dk_right_MHCK = q.new_empty(M, H, CHUNK, K, dtype=torch.float32)
+    dlast = torch.empty_like(decay)
     launch = launches(K, V).right
-    dA_log_parts = q.new_empty(M, H, K // launch.slice, dtype=torch.float32)
-    ddt_bias_parts = q.new_empty(M, H, K, dtype=torch.float32)
     right_kernel[(M * H * (K // launch.slice),)](
-        q, k, z, beta, A_log, dt_bias, rows, written, entering, leaving, dA, dL, lengths, sums,
-        dq, dk, dz, dA_log_parts, ddt_bias_parts,
+        q, k, z, beta, A_log, dt_bias, rows, written, entering, leaving, dA, dL, lengths, dk_right_MHCK, dlast,
         sizes.T, H, sizes.chunks_of_row, lower_bound,
         K, V, launch.slice, rows is not None, launch.num_warps, **launch.options(),
+    )  # fmt: skip
+    del leaving, dA, dL
+    dz = torch.empty_like(z)
+    launch = launches(K, V).gate
+    dA_log_parts = q.new_empty(M, H, K // launch.slice, dtype=torch.float32)
+    ddt_bias_parts = torch.empty_like(decay)
+    gate_kernel[(M * H * (K // launch.slice),)](
+        q, k, z, A_log, dt_bias, rows, lengths, sums, dk_right_MHCK, dlast,
+        dq, dk, dz, dA_log_parts, ddt_bias_parts,
+        sizes.T, H, sizes.chunks_of_row, lower_bound,
+        K, launch.slice, rows is not None, launch.num_warps, **launch.options(),
     )  # fmt: skip
     dA_log = dA_log_parts.sum((0, 2)).to(A_log.dtype)
     ddt_bias = ddt_bias_parts.sum(0).flatten().to(dt_bias.dtype)
@@ -221,12 +232,17 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None
     *tensors, lower_bound, scale, _ = inputs
     o, _, *saved = output
     ctx.save_for_backward(*tensors, o, *saved)
+    ctx.set_materialize_grads(False)
     ctx.lower_bound, ctx.scale = lower_bound, scale
 
 
-def _gradients(ctx: Any, do: Tensor, dfinal: Tensor, *_unused: Tensor) -> tuple[Tensor | None, ...]:
-    found = _backward(do.contiguous(), dfinal.contiguous(), *ctx.saved_tensors, ctx.lower_bound, ctx.scale)
-    dinitial = found[7] if ctx.saved_tensors[7] is not None else None
+def _gradients(ctx: Any, do: Tensor | None, dfinal: Tensor | None, *_unused: None) -> tuple[Tensor | None, ...]:
+    q, _, v, *_, initial, _, sequences, o = ctx.saved_tensors[:11]
+    N, (_, _, H, K), V = (len(q) if sequences is None else len(sequences)), q.shape, v.shape[-1]
+    do = torch.zeros_like(o) if do is None else do.contiguous()
+    dfinal = q.new_zeros(N, H, K, V, dtype=torch.float32) if dfinal is None else dfinal.contiguous()
+    found = _backward(do, dfinal, *ctx.saved_tensors, ctx.lower_bound, ctx.scale)
+    dinitial = found[7] if initial is not None else None
     return *found[:7], dinitial, None, None, None, None, None
 
 
