@@ -62,12 +62,12 @@ def courses(evaluations: Sequence[dict[str, Any]], scores: dict[int, dict[str, A
         figures.append(figure("Exactly right", series, Axes(from_zero=True, percent=True)))
     if len(scores) > 1:
         x = np.array(list(scores), dtype=float)
-        for name, title in (("renders", "Share"), ("elements", "Elements"), ("ssim", "SSIM")):
+        for name, title in (("renders", "Share that draws"), ("elements", "Elements"), ("ssim", "SSIM")):
             series = [
                 Series("the picture" if not control else CONTROLS.get(control, control), x, values, n)
                 for n, (control, values) in enumerate(_courses(scores, name).items())
             ]
-            figures.append(figure(f"{title} of drawn answers", series, Axes(from_zero=True, percent=name == "renders")))
+            figures.append(figure(f"{title}, picture to code", series, Axes(from_zero=True, percent=name == "renders")))
     return "".join(figures)
 
 
