@@ -230,20 +230,11 @@ def left_kernel(
     place_KQR = places(row_QR * (H * K), channel_K, WARPS)
     _, tiles_CC = level_masks()
 
-    # All loads at once, so that they wait together.
     z_KQR = tl.load(z_ptr + token * K + first + place_KQR, mask=is_row_1QR, other=0.0)
     k_KQR = tl.load(k_ptr + token * K + first + place_KQR, mask=is_row_1QR, other=0.0)
     bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
     lengths_ptr += block * (2 * CHUNK)
     k_length_QR = tl.load(lengths_ptr + CHUNK + row_QR)
-    q_length_QR = tl.load(lengths_ptr + row_QR)
-    qdq_QR = tl.load(sums_ptr + block * (2 * CHUNK) + row_QR)
-    beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=is_row_QR, other=0.0).to(tl.float32)
-    given_CV = tl.load(given_ptr + i * stride + value_V[None, :], mask=i < end - start, other=0.0)
-    entering_VK = tl.load(entering_ptr + block * (V * K) + first + value_V[:, None] * K + channel_K[None, :])
-    pairs_CC = tl.load(pairs_ptr + i * CHUNK + j)
-    pairs_own_CC = tl.load(pairs_ptr + i * CHUNK + j, mask=(i // TILE) == (j // TILE), other=0.0)
-    pairs_tiles_CC = tl.load(pairs_ptr + i * CHUNK + j, mask=tiles_CC, other=0.0)
 
     log2_decay_KQR = log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound)
     local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
@@ -254,12 +245,19 @@ def left_kernel(
     k_half_CK = as_rows((k_up_KQR * to_half_KQ[:, :, None]).to(OPERAND))
 
     # Through the state, and through products with keys, level by level.
+    given_CV = tl.load(given_ptr + i * stride + value_V[None, :], mask=i < end - start, other=0.0)
+    entering_VK = tl.load(entering_ptr + block * (V * K) + first + value_V[:, None] * K + channel_K[None, :])
     from_start_KQ *= tl.where(of_keys, -1.0, scale)
+    pairs_ptrs = pairs_ptr + i * CHUNK + j
     dx_KQR = from_start_KQ[:, :, None] * by_channel(tl.dot(given_CV, entering_VK))
-    dx_KQR += from_half_KQ[:, :, None] * by_channel(tl.dot(pairs_CC, k_half_CK))
-    level_CK = tl.dot(pairs_tiles_CC, k_next_CK, tl.dot(pairs_own_CC, k_up_CK))
+    dx_KQR += from_half_KQ[:, :, None] * by_channel(tl.dot(tl.load(pairs_ptrs), k_half_CK))
+    level_CK = tl.dot(tl.load(pairs_ptrs, mask=(i // TILE) == (j // TILE), other=0.0), k_up_CK)
+    level_CK = tl.dot(tl.load(pairs_ptrs, mask=tiles_CC, other=0.0), k_next_CK, level_CK)
     dx_KQR = (dx_KQR + by_channel(level_CK)) * tl.exp2(local_KQR + BALANCE)
 
+    q_length_QR = tl.load(lengths_ptr + row_QR)
+    qdq_QR = tl.load(sums_ptr + block * (2 * CHUNK) + row_QR)
+    beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=is_row_QR, other=0.0).to(tl.float32)
     x_KQR = tl.load(x_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
     along_QR = tl.where(of_keys, 0.0, q_length_QR * q_length_QR * qdq_QR)
     dx_KQR = tl.where(of_keys, sigmoid(beta_QR), q_length_QR)[None, :, :] * dx_KQR - x_KQR * along_QR[None, :, :]
@@ -307,7 +305,6 @@ def right_kernel(
     _, tiles_CC = level_masks()
     own_CC = (i // TILE) == (j // TILE)
 
-    # All loads that products need at once, so that they wait together.
     z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=0.0)
     k_KQR = tl.load(k_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
     q_KQR = tl.load(q_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
@@ -315,17 +312,8 @@ def right_kernel(
     k_length_1QR = tl.load(lengths_ptr + CHUNK + row_QR)[None, :, :]
     q_length_1QR = tl.load(lengths_ptr + row_QR)[None, :, :]
     beta_QR = tl.load(beta_ptr + token + row_QR * H, mask=row_QR < end - start, other=0.0).to(tl.float32)
-    entering_VK = tl.load(entering_ptr + place_VK)
-    leaving_VK = tl.load(leaving_ptr + place_VK)
-    written_VC = tl.load(written_ptr + place_VC)
-    dA_CC, dL_CC = tl.load(dA_ptr + place_CC), tl.load(dL_ptr + place_CC)
-    dA_tiles_CC = tl.load(dA_ptr + place_CC, mask=tiles_CC, other=0.0)
-    dL_tiles_CC = tl.load(dL_ptr + place_CC, mask=tiles_CC, other=0.0)
-    dA_own_CC = tl.load(dA_ptr + place_CC, mask=own_CC, other=0.0)
-    dL_own_CC = tl.load(dL_ptr + place_CC, mask=own_CC, other=0.0)
 
     # The decays, as `prepare_kernel` has them, and the rows that they scale.
-    dstate_K = tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
     log2_decay_KQR = log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound)
     local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
     _, to_end_KQ, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
@@ -339,15 +327,22 @@ def right_kernel(
     q_far_CK = as_rows((rows_KQR * from_half_KQ[:, :, None]).to(OPERAND))
 
     # Keys as k⁻ (within the chunk), and as k° (to its end).
-    level_CK = tl.dot(tl.trans(dA_CC), q_far_CK, tl.dot(tl.trans(dL_CC), k_far_CK))
+    level_CK = tl.dot(tl.trans(tl.load(dL_ptr + place_CC)), k_far_CK)
+    level_CK = tl.dot(tl.trans(tl.load(dA_ptr + place_CC)), q_far_CK, level_CK)
     dk_minus_KQR = to_half_KQ[:, :, None] * by_channel(level_CK)
-    level_CK = tl.dot(tl.trans(dA_tiles_CC), q_down_CK, tl.dot(tl.trans(dL_tiles_CC), k_down_CK))
+    level_CK = tl.dot(tl.trans(tl.load(dL_ptr + place_CC, mask=tiles_CC, other=0.0)), k_down_CK)
+    level_CK = tl.dot(tl.trans(tl.load(dA_ptr + place_CC, mask=tiles_CC, other=0.0)), q_down_CK, level_CK)
     dk_minus_KQR += to_next_KQ[:, :, None] * by_channel(level_CK)
-    level_CK = tl.dot(tl.trans(dA_own_CC), q_down_CK, tl.dot(tl.trans(dL_own_CC), k_down_CK))
+    level_CK = tl.dot(tl.trans(tl.load(dL_ptr + place_CC, mask=own_CC, other=0.0)), k_down_CK)
+    level_CK = tl.dot(tl.trans(tl.load(dA_ptr + place_CC, mask=own_CC, other=0.0)), q_down_CK, level_CK)
     dk_minus_KQR += by_channel(level_CK)
+    written_VC = tl.load(written_ptr + place_VC)
+    leaving_VK = tl.load(leaving_ptr + place_VK)
+    entering_VK = tl.load(entering_ptr + place_VK)
     up_KQR = tl.exp2(-local_KQR - BALANCE)
     dk_end_KQR = by_channel(tl.dot(tl.trans(written_VC), leaving_VK)) * to_end_KQ[:, :, None] * up_KQR
-    dlast_K = tl.exp2(last) * dstate_K + tl.sum(tl.sum(k_KQR * dk_end_KQR, 2), 1)
+    dlast_K = tl.exp2(last) * tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
+    dlast_K += tl.sum(tl.sum(k_KQR * dk_end_KQR, 2), 1)
     dk_minus_KQR = dk_minus_KQR * up_KQR + dk_end_KQR
     tl.store(dk_right_ptr + places(row_QR * K, channel_K, WARPS), dk_minus_KQR)
     tl.store(dlast_ptr + block * K + first + channel_K, dlast_K)
