@@ -20,6 +20,8 @@ from .report_run import RunData, number
 
 CONTROLS = {"blank": "a blank picture", "swapped": "another's picture", "shuffled": "the text shuffled"}
 TASKS = {"to_code": "Picture to code", "grounding": "Finding places", "scatter": "Scattered facts", "other": "Others"}
+_SAMPLES = 4
+"""That are seen at once of a beginning."""
 _VALUES = {
     "exact": ("exact", True),
     "parses": ("parses", True),
@@ -216,7 +218,7 @@ def _gaps(gaps: dict[str, dict[str, Any]]) -> str:
 
 
 def samples(run: RunData) -> str:
-    """What was written on from each fixed beginning, the newest first."""
+    """What was written on from each fixed beginning: a few spread over the run, the newest first, and then all."""
     by_prompt: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for step, lines in run.samples.items():
         for one in lines:
@@ -228,6 +230,8 @@ def samples(run: RunData) -> str:
             f"{escape(text)}</p></li>"
             for step, text in reversed(written)
         ]
-        older = f"<details><summary>{len(rows) - 1} earlier</summary><ol>{''.join(rows[1:])}</ol></details>"
-        parts.append(f'<div class="card sample"><ol>{rows[0]}</ol>{older if len(rows) > 1 else ""}</div>')
+        spread = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLES)).round().astype(int))
+        shown = "".join(rows[n] for n in spread)
+        every = f"<details><summary>all {len(rows)}</summary><ol>{''.join(rows)}</ol></details>"
+        parts.append(f'<div class="card sample"><ol>{shown}</ol>{every if len(rows) > len(spread) else ""}</div>')
     return "".join(parts)

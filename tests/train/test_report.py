@@ -368,6 +368,18 @@ def test_true_and_given_places_are_drawn_over_the_picture(tmp_path):
     assert '<rect class="given" x="5" y="6" width="2" height="2"/>' in page
 
 
+def test_samples_are_spread_over_the_run_with_the_first_and_the_newest(tmp_path):
+    run = write(tmp_path / "run", [step(n) for n in range(1, 11)])
+    for n in range(1, 11):
+        add_samples(run, [{"prompt": "The", "text": f" sample {n}"}], n)
+    page = page_of(run)
+    shown = re.findall(
+        r"</span> sample (\d+)<", page[page.index('id="samples"') : page.index("<details><summary>all 10")]
+    )
+    assert shown == ["10", "7", "4", "1"]
+    assert page.count("</span> sample 5<") == 1
+
+
 def test_a_picture_outside_the_run_is_not_shown(tmp_path):
     Image.new("RGB", (8, 8)).save(tmp_path / "secret.png")
     (tmp_path / "run").mkdir()
