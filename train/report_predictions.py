@@ -115,7 +115,8 @@ def _pictures(run: RunData, one: dict[str, Any], item: dict[str, Any]) -> str:
     if item.get("places") is not None:
         boxes = "".join(_box(kind, box) for kind in ("true", "given") for box in item["places"][kind])
         shown = _over(shown, int(image["width"]), int(image["height"]), boxes)
-        return f'<figure class="look">{shown}<figcaption>green: the true places; dashed: those of the answer</figcaption></figure>'
+        legend = "green: the true places; dashed: those of the answer"
+        return f'<figure class="look">{shown}<figcaption>{legend}</figcaption></figure>'
     parts = [f'<figure class="look">{shown}<figcaption>truth</figcaption></figure>']
     if "png" in item:
         drawn = raster(run.path, str(item["png"]))
