@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -28,9 +27,9 @@ def export_run(folder: Path, to: Path, step: int | None = None, dtype: torch.dty
     step = checkpoints.newest() if step is None else step
     if step is None:
         raise ConfigError(f"{folder} has no checkpoint yet")
-    config = replace(ModelConfig.from_dict(facts["config"]["model"]))
+    config = ModelConfig.from_dict(facts["config"]["model"])
     model = K3Model(config)
-    checkpoints.load(step, {"model": model.state_dict()})
+    checkpoints.load(step, {"model": model.state_dict()}, optional=("optimizers", "guard", "rng"))
     save_state(model.state_dict(), config, to, dtype=dtype)
     shutil.copyfile(run.path / "tokenizer" / "tokenizer.json", to / "tokenizer.json")
     return step

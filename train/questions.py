@@ -79,7 +79,9 @@ def questions(sequence: PackedSequence, tokenizer: Tokenizer, longest: int) -> I
             if start - doc["start"] > longest:
                 break
             answer = tokens[start:stop].tolist()
-            end = answer.pop() if answer and answer[-1] in ends else None
+            closed = next((at for at, token in enumerate(answer) if token in ends), None)
+            end = None if closed is None else answer[closed]
+            answer = answer[:closed]
             before = [n for n in images if sequence.images[n]["start"] < start]
             text = tokenizer.decode(answer)
             task = _task(doc["kind"], text)

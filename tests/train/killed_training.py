@@ -9,9 +9,9 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from conftest import ONE, tiny  # noqa: E402
-from k3data.train.config import CheckpointConfig, StageConfig  # noqa: E402
-from k3data.train.loop import train  # noqa: E402
+from conftest import ONE, tiny
+from k3data.train.config import CheckpointConfig, StageConfig
+from k3data.train.loop import train
 
 
 def configuration(steps: int):

@@ -147,7 +147,7 @@ def test_what_does_not_go_together_is_refused(packed, tmp_path):
         trained(packed, run)
     held.close()
     wide = replace(tiny().model, d_model=2**15, dense_inner=2**17)
-    with pytest.raises(ConfigError, match="stage shapes needs about .* GiB for 1,024 tokens at once"):
+    with pytest.raises(ConfigError, match=r"stage shapes needs about .* GiB for 1,024 tokens at once"):
         trained(packed, tmp_path / "large", model=wide)
 
 

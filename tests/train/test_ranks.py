@@ -1,4 +1,4 @@
-"""Two processes over gloo, as torchrun starts them: one model, one order, and runs that change their number of ranks."""
+"""Two processes over gloo, as torchrun starts them: one model, one order, and runs that change their ranks."""
 
 from __future__ import annotations
 
