@@ -42,8 +42,8 @@ for _verb in (
     cli_look.bench,
 ):
     app.command()(_verb)
-for _verb in (cli_train.train, cli_train.generate):
-    app.command(**cli_train.HANDED_ON)(_verb)  # type: ignore[arg-type]
+for _handed_on in (cli_train.train, cli_train.generate):
+    app.command(**cli_train.HANDED_ON)(_handed_on)  # type: ignore[arg-type]
 app.command("eval")(cli_train.eval_)
 app.command()(cli_train.report)
 app.add_typer(cli_tokenizer.app, name="tokenizer")
