@@ -1,4 +1,4 @@
-"""Kernels run on the GPU if there is one, else in Triton's interpreter, which must be chosen before they are imported."""
+"""Kernels run on the GPU if there is one, else in Triton's interpreter, to be chosen before they are imported."""
 
 from __future__ import annotations
 

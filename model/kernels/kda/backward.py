@@ -1,11 +1,13 @@
-"""Backward of Kimi Delta Attention in three launches: `prepare_kernel` again, the walk back, and all the rest.
+"""Backward of Kimi Delta Attention in six launches: the walk back over chunks, and around it what needs no walk.
 
 With the letters of `forward.py`, dS' the gradient of the state that leaves a chunk and dO that of its output:
 
-    reverse   dṼ = Aᵀ dO + k° dS'        Y = Xᵀ dṼ       dS = Diag(γ_last) dS' + q⁺ᵀ dO − (β k⁺)ᵀ Y
-    local     dv = β Y                   dA = scale · Tril(dO Ṽᵀ)             dL = −StrictTril(Y Ṽᵀ)
-              dq⁺ = scale · dO Sᵀ + dA k⁻      dk⁺ = β (dL k⁻ − Y Sᵀ)         dk° = Ṽ dS'ᵀ
-              dk⁻ = dAᵀ q⁺ + (β dL)ᵀ k⁺
+    rows      q⁺, β k⁺, k° and γ_last again, which forward does not keep
+    reverse   dṼ = Aᵀ dO + k° dS'     Y = Xᵀ dṼ     dS = Diag(γ_last) dS' + q⁺ᵀ dO − (β k⁺)ᵀ Y
+    pairs     dv = β Y                dA = scale · Tril(dO Ṽᵀ)             dL = −StrictTril(Y Ṽᵀ)
+    left      dq⁺ = scale · dO Sᵀ + dA k⁻                                  dk⁺ = β (dL k⁻ − Y Sᵀ)
+    right     dk⁻ = dAᵀ q⁺ + (β dL)ᵀ k⁺                                    dk° = Ṽ dS'ᵀ
+    gate      dk, dz and the parts of dA_log and d dt_bias
 
 (I + L) Ṽ = β (v − k⁺ S), so Y is the gradient of the right side, and the products of forward are not needed again.
 
@@ -15,12 +17,14 @@ What scales a row may scale what it is multiplied with as well, so the rows' own
 
 They give the gradient of β and take the lengths of q and k out of theirs, and so channels can be worked on in slices.
 The gradient of G needs no derivative of an exponential: each of q⁺, k⁺, k⁻, k° contributes ± itself times its gradient,
-and the last row of a chunk ⟨k°, dk°⟩ + γ_last ⟨S, dS'⟩ besides. Then, still in registers, the sum back over rows and
-the gate: what is written is final. Of A_log and dt_bias each program writes its part, and the parts are summed in a
-fixed order. A transposed product is made as a product of its own, never by transposing an accumulator.
+and the last row of a chunk ⟨k°, dk°⟩ + γ_last ⟨S, dS'⟩ besides. Of A_log and dt_bias each program writes its part, and
+the parts are summed in a fixed order. A transposed product reads its factor transposed from memory: no accumulator is
+ever transposed.
 
-Bytes for a token of a head, K = V = 128, bf16: prepare 770 + 1,032, reverse 1,290 + 768, local 2,820 + 1,030.
-FLOPs: reverse 147K, local 390K.
+Why so many launches: one kernel for all behind the walk spilled its registers and took 12.7 ms where these take 4.3.
+
+Bytes for a token of a head, K = V = 128, bf16: rows 770 + 770, reverse 1,290 + 768, pairs 1,280 + 512, left 3,080 + 512,
+right 2,310 + 512, gate 1,790 + 512. FLOPs: reverse 147K, pairs 33K, left 180K, right 150K.
 
 Letters: as in `forward.py`.
 """
@@ -55,7 +59,7 @@ def rows_kernel(
     T, H, chunks_of_row, scale, lower_bound,
     K: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
-    """One chunk of one head and SLICE of its key channels: for the backward pass, what `prepare_kernel` makes of rows."""
+    """One chunk of one head and SLICE of its key channels: what `prepare_kernel` makes of rows, once more."""
     OPERAND: tl.constexpr = q_plus_ptr.dtype.element_ty
     SLICES: tl.constexpr = K // SLICE
     program = tl.program_id(0)
@@ -357,8 +361,8 @@ def gate_kernel(
 ):  # fmt: skip
     """One chunk of one head and SLICE of its key channels: the gradients of k and of the gate.
 
-    Finds in `dq_ptr` the gradient of q and in `dk_ptr` the part of k⁺ in that of k. That of k⁻ and k° comes in fp32: most
-    of it cancels in the gradient of the gate.
+    Finds in `dq_ptr` the gradient of q and in `dk_ptr` the part of k⁺ in that of k. That of k⁻ and k° comes in fp32,
+    because most of it cancels in the gradient of the gate.
     """
     SLICES: tl.constexpr = K // SLICE
     program = tl.program_id(0)

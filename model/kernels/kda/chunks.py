@@ -37,15 +37,16 @@ class ChunkTable:
         """
         bounds = torch.as_tensor(bounds)
         edges = sequence_bounds(1, tokens, bounds)
-        rows, sequences = [], []
+        rows: list[tuple[int, ...]] = []
+        sequences: list[tuple[int, ...]] = []
         for start, end in pairwise(edges):
             sequences.append((start, end, len(rows)))
             rows += [(first, end) for first in range(start, end, CHUNK)]
-        return ChunkTable(tokens, *(_to_device(table, device) for table in (rows, sequences)))
+        return ChunkTable(tokens, *(_to_device(table, width, device) for table, width in ((rows, 2), (sequences, 3))))
 
 
-def _to_device(table: list[tuple[int, ...]], device: torch.device | str) -> Tensor:
-    on_host = torch.tensor(table, dtype=torch.int32)
+def _to_device(table: list[tuple[int, ...]], width: int, device: torch.device | str) -> Tensor:
+    on_host = torch.tensor(table, dtype=torch.int32).view(-1, width)
     if torch.device(device).type == "cuda":
         on_host = on_host.pin_memory()
     return on_host.to(device, non_blocking=True)

@@ -3,25 +3,25 @@
 Of each chunk of 64 rows and each head, with γ = 2^G, q and k of unit length, S the state that enters:
 
     prepare   P = StrictTril(k⁺ k⁻ᵀ)     A = scale · Tril(q⁺ k⁻ᵀ)     X = (I + Diag(β) P)⁻¹
-              W = X Diag(β) k⁺           U = X Diag(β) v              q⁺ = scale · γ q     k° = (γ_last / γ) k
-    scan      Ṽ = U − W S                O = q⁺ S + A Ṽ               S' = Diag(γ_last) S + k°ᵀ Ṽ
+              q⁺ = scale · γ q           β k⁺ = β γ k                 k° = (γ_last / γ) k
+    scan      Ṽ = X (β v − β k⁺ S)       O = q⁺ S + A Ṽ               S' = Diag(γ_last) S + k°ᵀ Ṽ
 
 The scan holds Sᵀ, V × K, in registers in fp32: then each product has an accumulator as its left operand, straight from
 registers, and a tile of the prepared tensors from shared memory as its right one. Nothing that was accumulated is ever
 transposed. A program owns a slice of V; slices are independent.
 
-The inverse is block recursive, X ← X − X N X with N the blocks below the diagonal of twice the size, from 1 to 64: every
-factor is the inverse of a part of the matrix, with entries of at most 1, so fp16 operands (11 bits) lose nothing that
-the bf16 result would keep. (Powers of I + L, which are as few products, cancel badly where keys are alike.)
+The inverse is block recursive, X ← X − X N X with N the blocks below the diagonal of twice the size, from 1 to 64.
+Every factor is the inverse of a part of the matrix, with entries of at most 1, so fp16 operands (11 bits) lose nothing
+that the bf16 result would keep. (Powers of I + L, which are as few products, cancel badly where keys are alike.)
 
-Bytes for a token of a head, K = V = 128, bf16: prepare reads 1,026 and writes 1,160, scan reads 1,160 and writes 256,
-and 768 more for training (the state that enters each chunk, and Ṽ over U). FLOPs: prepare about 330K of which 140K are
-in blocks that are not used (three dense products instead of 10 small tiles), scan 115K.
+Bytes for a token of a head, K = V = 128, bf16: prepare reads 770 and writes 1,040; scan reads 1,290 and writes 256, and
+for training 768 more: the state that enters each chunk, and Ṽ. FLOPs: prepare about 180K, of which 80K are in blocks
+that are not used (three dense products instead of ten small tiles) and 80K in the inverse; scan 131K.
 
-Prepared tensors lie chunk by chunk, head by head: row-major [64, K], but U and Ṽ as [V, 64] and states as [V, K].
-Rows past the end of a sequence are zero in all of them.
+Prepared tensors lie chunk by chunk, head by head: row-major [64, K], but Ṽ as [V, 64] and states as [V, K]. Rows past
+the end of a sequence are zero in all of them.
 
-Letters: C = 64 rows of a chunk, K key channels, V value channels, S = V channels of a slice.
+Letters: C = 64 rows of a chunk, K key channels, V value channels, S = V channels of a slice; Q, R as in `tiles.py`.
 """
 
 import triton

@@ -36,11 +36,22 @@ class Launches:
 
 def launches(key_dim: int, value_dim: int) -> Launches:
     keys, values = min(key_dim, 64), min(value_dim, 64)
+    if (key_dim, value_dim) == (128, 128):
+        return Launches(
+            prepare=Launch(num_warps=4, slice=64),
+            scan=Launch(num_warps=8, num_stages=3, slice=128),
+            rows=Launch(num_warps=4, slice=64),
+            reverse=Launch(num_warps=8, num_stages=2, slice=128),
+            pairs=Launch(num_warps=4, registers=128),
+            left=Launch(num_warps=4, slice=64, registers=128),
+            right=Launch(num_warps=4, slice=64, registers=168),
+            gate=Launch(num_warps=4, slice=64),
+        )
     return Launches(
         prepare=Launch(num_warps=4, slice=keys),
-        scan=Launch(num_warps=4, num_stages=1, slice=values),
+        scan=Launch(num_warps=4, slice=values),
         rows=Launch(num_warps=4, slice=keys),
-        reverse=Launch(num_warps=8, num_stages=2, slice=128) if value_dim == 128 else Launch(4, 2, values),
+        reverse=Launch(num_warps=4, num_stages=2, slice=values),
         pairs=Launch(num_warps=4),
         left=Launch(num_warps=4, slice=keys),
         right=Launch(num_warps=4, slice=keys),

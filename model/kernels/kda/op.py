@@ -75,8 +75,6 @@ def _check(operands: dict[str, Tensor | None], lower_bound: float) -> None:
         raise ValueError("there are no tokens")
     if K not in HEAD_SIZES or V not in HEAD_SIZES:
         raise ValueError(f"heads have {K} key and {V} value channels, but the kernels take {HEAD_SIZES}")
-    if q.device.type != "cuda" and not _interpreted():
-        raise ValueError(f"the kernels need a GPU, but q is on {q.device}; on a CPU, kda_chunked does the same")
     activation = torch.bfloat16 if q.device.type == "cuda" else torch.float32
     shapes = {
         "q": (B, T, H, K), "k": (B, T, H, K), "v": (B, T, H, V), "z": (B, T, H, K), "beta_logit": (B, T, H),
@@ -109,6 +107,8 @@ def _forward(
     lower_bound: float, scale: float, training: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """o, the final states, and for the backward pass the states that enter chunks, Ṽ, A, X and lengths (else empty)."""
+    if q.device.type != "cuda" and not _interpreted():
+        raise ValueError(f"the kernels need a GPU, but q is on {q.device}; on a CPU, kda_chunked does the same")
     sizes = _Sizes(q, v, rows, sequences)
     M, H, K, V = sizes.M, sizes.H, sizes.K, sizes.V
     q_plus, k_plus, k_end = (q.new_empty(M, H, CHUNK, K) for _ in range(3))
@@ -132,7 +132,8 @@ def _forward(
         K, V, launch.slice, rows is not None, initial is not None, training, **launch.options(),
     )  # fmt: skip
     if not training:
-        return o, final, *(q.new_empty(0) for _ in range(5))
+        none = [q.new_empty(0, dtype=dtype) for dtype in (*[q.dtype] * 4, torch.float32)]
+        return o, final, none[0], none[1], none[2], none[3], none[4]
     return o, final, entering, written, a, x, lengths
 
 
@@ -153,7 +154,7 @@ def _(q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, lower_bound, s
     entering = q.new_empty((sizes.M, sizes.H, sizes.V, sizes.K) if training else 0)
     written = q.new_empty((sizes.M, sizes.H, sizes.V, CHUNK) if training else 0)
     a, x = (q.new_empty((sizes.M, sizes.H, CHUNK, CHUNK) if training else 0) for _ in range(2))
-    lengths = q.new_empty((sizes.M, sizes.H, 2, CHUNK) if training else 0, dtype=torch.float32 if training else q.dtype)
+    lengths = q.new_empty((sizes.M, sizes.H, 2, CHUNK) if training else 0, dtype=torch.float32)
     return o, final, entering, written, a, x, lengths
 
 
@@ -161,7 +162,8 @@ def _(q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, lower_bound, s
 def _backward(
     do: Tensor, dfinal: Tensor,
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
-    initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None, o: Tensor, entering: Tensor, written: Tensor, a: Tensor, x: Tensor, lengths: Tensor,
+    initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None,
+    o: Tensor, entering: Tensor, written: Tensor, a: Tensor, x: Tensor, lengths: Tensor,
     lower_bound: float, scale: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v, z, beta, A_log, dt_bias and of the initial states (else empty)."""
@@ -223,9 +225,10 @@ def _backward(
 
 
 @_backward.register_fake
-def _(do, dfinal, q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, o, entering, written, a, x, lengths, lower_bound, scale):  # type: ignore[no-untyped-def]
+def _(do: Tensor, dfinal: Tensor, q: Tensor, *others: Any) -> tuple[Tensor, ...]:
+    *operands, initial = (q, *others[:7])
     dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(initial)
-    return (*(torch.empty_like(tensor) for tensor in (q, k, v, z, beta, A_log, dt_bias)), dinitial)
+    return (*(torch.empty_like(tensor) for tensor in operands), dinitial)
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:

@@ -1,0 +1,180 @@
+"""The GPU kernels against their definitions, then against the clock, our PyTorch operators and public kernels.
+
+Nothing is timed before it has been found right: results and gradients against fp64 on the same rounded operands, at
+every gate. Times are medians of CUDA events, after a warm-up; `forward_backward` is both passes, with all gradients.
+fla's first call at a shape tunes for minutes, so it runs at one shape and only where it is installed.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...pipelines.errors import UserError
+from ..kda.chunked import kda_chunked
+from ..kda.gate import bounded_log_decay
+from .oracles import GATES, relative_rms
+
+NAME = "kernels"
+SUMMARY = "KDA on a GPU: errors against fp64, times and memory beside PyTorch and fla"
+
+TENSORS = ("o", "state", "dq", "dk", "dv", "dz", "dbeta", "dA_log", "ddt_bias", "dinitial_state")
+LIMITS = dict(zip(TENSORS, (0.005, 0.005, 0.008, 0.008, 0.008, 0.02, 0.02, 0.05, 0.05, 0.008), strict=True))
+"""FLA's tolerances. A_log and dt_bias are sums over all tokens in which most cancels."""
+
+SHAPES = {"16x4096_h16_d128": (16, 4096, 16, 128), "1x65536_h16_d128": (1, 65536, 16, 128),
+          "2x8192_h8_d64": (2, 8192, 8, 64)}  # fmt: skip
+
+
+def run(quick: bool) -> dict[str, Any]:
+    if not torch.cuda.is_available():
+        raise UserError("benchmark kernels needs a GPU, and there is none")
+    from ..kernels.kda import kda
+
+    figures: dict[str, float] = {}
+    started = time.perf_counter()
+    operands = operands_of(1, 64, 2, 128, 128, "initial", device="cuda")
+    results_and_gradients(kda, operands)
+    torch.cuda.synchronize()
+    figures["first_call_seconds"] = round(time.perf_counter() - started, 2)
+    for head_dim in (128,) if quick else (32, 64, 128):
+        for name, error in errors(kda, head_dim).items():
+            figures[f"d{head_dim}_rms_{name}"] = error
+            if not error <= LIMITS[name]:
+                raise AssertionError(f"{name} at head size {head_dim} is {error:.3g} off fp64")
+    peers: dict[str, dict[str, float]] = {"pytorch": {}}
+    fla = _fla()
+    if fla is not None:
+        peers["fla"] = {}
+    for key, shape in list(SHAPES.items())[: 1 if quick else None]:
+        figures |= _measure(key, kda, shape)
+        peers["pytorch"] |= _measure(key, composed, shape, repeats=3)
+        if fla is not None and key == "16x4096_h16_d128":
+            peers["fla"] |= _measure(key, fla, shape)
+    return {"figures": figures, "peers": peers}
+
+
+def operands_of(
+    batch: int, length: int, heads: int, key_dim: int, value_dim: int, gate: str, *,
+    sequences: int | None = None, seed: int = 0, device: str = "cpu", dtype: torch.dtype = torch.bfloat16,
+) -> list[Tensor]:  # fmt: skip
+    """q, k, v, z, β logits in `dtype`, A_log, dt_bias and initial states in fp32, with the gates of `oracles`."""
+    rng = torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=rng)
+
+    q, k, z = (draw(batch, length, heads, key_dim) for _ in range(3))
+    v = draw(batch, length, heads, value_dim)
+    z = {"saturated": 40 + z, "near_zero": z - 15, "mixed": 8 * z, "initial": z - 4}[gate]
+    activations = [x.to(dtype) for x in (q, k, v, z, draw(batch, length, heads))]
+    initial = draw(batch if sequences is None else sequences, heads, key_dim, value_dim)
+    others = [0.1 * draw(heads), 0.1 * draw(heads * key_dim), initial]
+    return [x.to(device) for x in (*activations, *others)]
+
+
+def composed(
+    q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta_logit: Tensor, A_log: Tensor, dt_bias: Tensor, *,
+    lower_bound: float = -5.0, scale: float | None = None,
+    initial_state_NHKV: Tensor | None = None, cu_seqlens: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """What the kernels compute, from the PyTorch operators: the definition when it is given fp64."""
+
+    def unit(x: Tensor) -> Tensor:
+        wide = x if x.dtype == torch.float64 else x.float()
+        return (wide * torch.rsqrt(wide.square().sum(-1, keepdim=True) + 1e-6)).to(x.dtype)
+
+    beta = torch.sigmoid(beta_logit if beta_logit.dtype == torch.float64 else beta_logit.float())
+    return kda_chunked(
+        unit(q), unit(k), v, bounded_log_decay(z, A_log, dt_bias, lower_bound), beta,
+        scale=scale, initial_state_NHKV=initial_state_NHKV, cu_seqlens=cu_seqlens,
+    )  # fmt: skip
+
+
+def results_and_gradients(function: Callable[..., Any], operands: list[Tensor], **options: Any) -> list[Tensor]:
+    """What `TENSORS` names, for a loss that weighs every output and every state at random."""
+    leaves = [x.detach().clone().requires_grad_() for x in operands]
+    o, state = function(*leaves[:7], initial_state_NHKV=leaves[7], **options)
+    rng = torch.Generator().manual_seed(1)
+    # Of 8 bits, so that they are the same in every dtype.
+    do, dstate = (torch.randn(x.shape, generator=rng).bfloat16().to(x.dtype).to(x.device) for x in (o, state))
+    return [x.detach() for x in (o, state, *torch.autograd.grad([o, state], leaves, [do, dstate]))]
+
+
+def errors(function: Callable[..., Any], head_dim: int, length: int = 1000) -> dict[str, float]:
+    """RMS(difference) / RMS(definition) of each tensor, the worst of all gates and both scales."""
+    worst = dict.fromkeys(TENSORS, 0.0)
+    for gate, scale in ((gate, scale) for gate in GATES for scale in (None, 1.0)):
+        operands = operands_of(1, length, 2, head_dim, head_dim, gate, device="cuda")
+        expected = results_and_gradients(composed, [x.double() for x in operands], scale=scale)
+        found = results_and_gradients(function, operands, scale=scale)
+        for name, a, b in zip(TENSORS, found, expected, strict=True):
+            if not torch.isfinite(a).all():
+                worst[name] = float("inf")
+            elif (a.double() - b).abs().max() > 1e-6:  # FLA's rule: what is nowhere 1e-6 off is right
+                worst[name] = max(worst[name], relative_rms(a, b))
+    return worst
+
+
+def _measure(
+    key: str, function: Callable[..., Any], shape: tuple[int, int, int, int], repeats: int = 30
+) -> dict[str, float]:
+    B, T, H, D = shape
+    rng = torch.Generator(device="cuda").manual_seed(0)
+
+    def draw(*size: int) -> Tensor:
+        return torch.randn(*size, generator=rng, device="cuda", dtype=torch.bfloat16)
+
+    leaves = [draw(B, T, H, D), draw(B, T, H, D), draw(B, T, H, D), draw(B, T, H, D) - 4, draw(B, T, H)]
+    leaves = [x.requires_grad_() for x in (*leaves, 0.1 * draw(H).float(), 0.1 * draw(H * D).float())]
+    do = draw(B, T, H, D)
+
+    def both() -> None:
+        torch.autograd.grad(function(*leaves)[0], leaves, do)
+
+    def inference() -> None:
+        with torch.no_grad():
+            function(*leaves)
+
+    torch.cuda.reset_peak_memory_stats()
+    both()
+    torch.cuda.synchronize()
+    peak = torch.cuda.max_memory_allocated() / 2**30
+    return {
+        f"{key}_forward_ms": _median_ms(lambda: function(*leaves), repeats),
+        f"{key}_inference_ms": _median_ms(inference, repeats),
+        f"{key}_forward_backward_ms": _median_ms(both, repeats),
+        f"{key}_peak_gib": round(peak, 3),
+    }
+
+
+def _median_ms(work: Callable[[], Any], repeats: int) -> float:
+    for _ in range(min(5, repeats)):
+        work()
+    pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repeats)]
+    for start, end in pairs:
+        start.record()
+        work()
+        end.record()
+    torch.cuda.synchronize()
+    return round(statistics.median(start.elapsed_time(end) for start, end in pairs), 4)
+
+
+def _fla() -> Callable[..., Any] | None:
+    try:
+        from fla.ops.kda import chunk_kda
+    except ImportError:
+        return None
+
+    def call(q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor) -> Any:
+        return chunk_kda(
+            q, k, v, z, beta, A_log=A_log, dt_bias=dt_bias, safe_gate=True, lower_bound=-5.0,
+            use_gate_in_kernel=True, use_qk_l2norm_in_kernel=True, use_beta_sigmoid_in_kernel=True,
+        )  # fmt: skip
+
+    return call
