@@ -117,6 +117,17 @@ def test_later_tokens_change_neither_earlier_outputs_nor_their_gradients_by_a_bi
         assert torch.equal(a, b)
 
 
+def test_memory_that_nobody_wrote_reaches_nothing(monkeypatch):
+    given = operands(BOUNDS[-1], "mixed", sequences=6)
+    options = {"cu_seqlens": torch.tensor(BOUNDS)}
+    expected = results_of(given, **options)
+    new_empty, empty_like = torch.Tensor.new_empty, torch.empty_like
+    monkeypatch.setattr(torch.Tensor, "new_empty", lambda *a, **k: new_empty(*a, **k).fill_(float("nan")))
+    monkeypatch.setattr(torch, "empty_like", lambda *a, **k: empty_like(*a, **k).fill_(float("nan")))
+    for name, a, b in zip(TENSORS, results_of(given, **options), expected, strict=True):
+        assert torch.equal(a, b), name
+
+
 def test_a_shorter_sequence_is_the_beginning_of_a_longer_one():
     given = operands(131, "mixed")
     o, _ = kda(*given[:7])
