@@ -121,10 +121,19 @@ def test_memory_that_nobody_wrote_reaches_nothing(monkeypatch):
     given = operands(BOUNDS[-1], "mixed", sequences=6)
     options = {"cu_seqlens": torch.tensor(BOUNDS)}
     expected = results_of(given, **options)
-    new_empty, empty_like = torch.Tensor.new_empty, torch.empty_like
-    monkeypatch.setattr(torch.Tensor, "new_empty", lambda *a, **k: new_empty(*a, **k).fill_(float("nan")))
-    monkeypatch.setattr(torch, "empty_like", lambda *a, **k: empty_like(*a, **k).fill_(float("nan")))
-    for name, a, b in zip(TENSORS, results_of(given, **options), expected, strict=True):
+
+    def poisoned(allocate):
+        def call(*args, **options):
+            tensor = allocate(*args, **options)
+            return tensor.fill_(float("nan")) if tensor.is_floating_point() else tensor
+
+        return call
+
+    monkeypatch.setattr(torch.Tensor, "new_empty", poisoned(torch.Tensor.new_empty))
+    monkeypatch.setattr(torch, "empty_like", poisoned(torch.empty_like))
+    found = results_of(given, **options)
+    monkeypatch.undo()
+    for name, a, b in zip(TENSORS, found, expected, strict=True):
         assert torch.equal(a, b), name
 
 

@@ -23,8 +23,9 @@ ever transposed.
 
 Why so many launches: one kernel for all behind the walk spilled its registers and took 12.7 ms where these take 4.3.
 
-Bytes for a token of a head, K = V = 128, bf16, read and written: rows 770 + 770, reverse 1,290 + 768, pairs 1,280 + 770,
-left 2,050 + 512, right 2,310 + 520, gate 1,800 + 512. FLOPs: reverse 147K, pairs 33K, left 180K, right 150K.
+Bytes for a token of a head, K = V = 128, bf16, read and written: rows 770 + 770, reverse 1,290 + 768,
+pairs 1,280 + 770, left 2,050 + 512, right 2,310 + 520, gate 1,800 + 512. FLOPs: reverse 147K, pairs 33K, left 180K,
+right 150K.
 
 Letters: as in `forward.py`.
 """
