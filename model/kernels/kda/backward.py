@@ -19,7 +19,7 @@ They give the gradient of β and take the lengths of q and k out of theirs, and 
 The gradient of G needs no derivative of an exponential: each of q⁺, k⁺, k⁻, k° contributes ± itself times its gradient,
 and the last row of a chunk ⟨k°, dk°⟩ + γ_last ⟨S, dS'⟩ besides. Of A_log and dt_bias each program writes its part, and
 the parts are summed in a fixed order. A transposed product reads its factor transposed from memory: no accumulator is
-ever transposed.
+ever transposed into a product.
 
 Why so many launches: one kernel for all behind the walk spilled its registers and took 12.7 ms where these take 4.3.
 

@@ -99,6 +99,8 @@ def prepare_kernel(
     kk_CC = tl.zeros([CHUNK, CHUNK], tl.float32)
     for first in range(0, K, SLICE):
         z_KQR = tl.load(z_ptr + first + place_KQR, mask=is_row_1QR, other=0.0)
+        k_KQR = tl.load(k_ptr + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+        q_KQR = tl.load(q_ptr + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
         bias_K = tl.load(dt_bias_ptr + first + channel_K).to(tl.float32)
         log2_decay_KQR = log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound)
         local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
@@ -106,10 +108,8 @@ def prepare_kernel(
         tl.store(decay_ptr + block * K + first + channel_K, tl.exp2(last))
         down_KQR = tl.exp2(local_KQR + BALANCE)
         prepared = block * (CHUNK * K) + first
-        q_KQR = tl.load(q_ptr + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
         q_KQR *= q_length_QR[None, :, :] * down_KQR
         tl.store(q_plus_ptr + prepared + prepared_KQR, (q_KQR * (scale * from_start_KQ)[:, :, None]).to(OPERAND))
-        k_KQR = tl.load(k_ptr + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
         k_KQR *= k_length_QR[None, :, :]
         k_down_KQR = k_KQR * down_KQR
         k_plus_KQR = k_down_KQR * beta_QR[None, :, :] * from_start_KQ[:, :, None]
