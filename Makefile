@@ -7,13 +7,14 @@ OUT ?= out/code_render
 # energon asks for torch; where it is not there yet, pip would choose the newest.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo curriculum test test-all lint system
+.PHONY: help demo curriculum train-demo test test-all lint system
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      make a data set of 600 programs and their pictures, and a page that shows it"
 	@echo "make curriculum  four packed stages, 8K to 1M tokens, out of small runs of all recipes (under 15 minutes)"
-	@echo "make test      lint, types, and the tests (under 10 minutes on 2 cores)"
+	@echo "make train-demo  from drawings to a trained model and a page about it (under 15 minutes on 2 cores)"
+	@echo "make test      lint, types, and the tests (under 15 minutes on 2 cores)"
 	@echo "make test-all  the slow tests too"
 
 demo: $(VENV)/.demo
@@ -40,6 +41,19 @@ curriculum: $(VENV)/.curriculum
 	@for stage in 8k 64k 256k 1m; do $(BIN)/k3data view $(LAPTOP)/curriculum --job stage_$$stage --to $(LAPTOP)/$$stage.html; done
 	@echo "The four stages lie in $(LAPTOP)/curriculum; to look at one, open $(LAPTOP)/64k.html in a browser."
 
+# A model that learns to write the SVG of what it sees, from drawings of a closed grammar. DEMO may be a bucket's URL;
+# the run's folder is local.
+DEMO ?= out/train_demo
+RUN_FOLDER ?= out/runs/demo
+train-demo: $(VENV)/.train
+	$(RUN) pipelines/shapes.yaml --out $(DEMO)/shapes
+	$(BIN)/k3data tokenizer train $(DEMO)/shapes --size 600 --to $(RUN_FOLDER)/shapes_tokenizer
+	TOKENIZER=$(abspath $(RUN_FOLDER))/shapes_tokenizer $(RUN) pipelines/shapes_packed.yaml --out $(DEMO)/shapes_packed
+	$(BIN)/k3data train demo --data $(DEMO)/shapes_packed --out $(RUN_FOLDER)
+	$(BIN)/k3data eval $(RUN_FOLDER)
+	$(BIN)/k3data report $(RUN_FOLDER)
+	@echo "Open $(RUN_FOLDER)/report.html in a browser: predictions beside the truth, and what blank and swapped pictures give."
+
 test: lint
 	$(BIN)/python -m pytest -m "not slow"
 
@@ -49,7 +63,7 @@ test-all: lint
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	@mkdir -p $(VENV)/src && ln -sfn ../.. $(VENV)/src/k3data  # the checkout under the package's name, for relative imports
-	cd $(VENV)/src && ../bin/mypy --config-file k3data/pyproject.toml -p k3data.pipelines -p k3data.tokenizer -p k3data.vision -p k3data.synth -p k3data.curriculum -p k3data.model
+	cd $(VENV)/src && ../bin/mypy --config-file k3data/pyproject.toml -p k3data.pipelines -p k3data.tokenizer -p k3data.vision -p k3data.synth -p k3data.curriculum -p k3data.model -p k3data.train
 
 system:
 	@PYTHON=$(PYTHON) sh .ci/system-packages
@@ -65,6 +79,11 @@ $(VENV)/.demo: pyproject.toml $(BIN)/python
 
 $(VENV)/.curriculum: pyproject.toml $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo,text]'
+	@touch $@
+
+$(VENV)/.train: pyproject.toml $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo,text,train]'
 	@touch $@
 
 $(VENV)/.test: pyproject.toml $(BIN)/python

@@ -31,6 +31,7 @@ from ..model.mtp import next_next_weights
 from ..model.vision.preprocess import Patches, preprocess_image
 from .config import StageConfig
 
+OTHER = "other"
 BUCKETS = (0, 256, 1024, 4096, 16384, 65536, 262144)
 """Lower bounds of the positions in a group by which losses are told apart."""
 
@@ -60,7 +61,11 @@ class Microbatch:
 
 
 class LabelNames(NamedTuple):
-    """What the labels of a stage's microbatches count in; the same on all ranks."""
+    """What the labels of a stage's microbatches count in; the same on all ranks.
+
+    A packed stage states the domains and kinds of what was packed. Inside a window that was packed whole lie documents
+    of others, which are `OTHER`.
+    """
 
     domain: list[str]
     kind: list[str]
@@ -68,8 +73,12 @@ class LabelNames(NamedTuple):
 
     @staticmethod
     def of(reader: PackedReader) -> LabelNames:
-        domains, kinds = (sorted(reader.about[name]) for name in ("by_domain", "by_kind"))
+        domains, kinds = ([*sorted(reader.about[name]), OTHER] for name in ("by_domain", "by_kind"))
         return LabelNames(domains, kinds, [bucket_name(bucket) for bucket in range(len(BUCKETS))])
+
+
+def _number(names: list[str], name: str) -> int:
+    return names.index(name) if name in names else len(names) - 1
 
 
 def bucket_name(bucket: int) -> str:
@@ -177,8 +186,8 @@ def _labels(sequence: PackedSequence, names: LabelNames) -> dict[str, np.ndarray
     length = len(sequence)
     domain, kind = np.full(length, -1, np.int64), np.full(length, -1, np.int64)
     for one in sequence.spans["docs"]:
-        domain[one["start"] : one["end"]] = names.domain.index(one["domain"])
-        kind[one["start"] : one["end"]] = names.kind.index(one["kind"])
+        domain[one["start"] : one["end"]] = _number(names.domain, one["domain"])
+        kind[one["start"] : one["end"]] = _number(names.kind, one["kind"])
     starts = sequence.cu_seqlens[:-1].astype(np.int64)
     place = np.arange(length) - np.repeat(starts, np.diff(sequence.cu_seqlens))
     position = np.searchsorted(BUCKETS, place, side="right") - 1

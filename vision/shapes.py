@@ -2,10 +2,11 @@
 
 A drawing is 112 pixels wide and high and holds one to four shapes in the cells of a 2 × 2 grid:
 
-    drawing = shape₁ … shapeₙ, in ascending cells;  shape = (form, colour, size, cell);  4 forms, 6 colours, 2 sizes
+    drawing = background, shape₁ … shapeₙ in ascending cells;  shape = (form, colour, size, cell)
 
-There are 192 drawings of one shape, 13,824 of two, 442,368 of three and 5,308,416 of four. Every drawing occurs once, so
-what is held out has never been seen.
+With 6 backgrounds, 4 forms, 6 colours and 2 sizes there are 1,152 drawings of one shape, 82,944 of two, 2.7 million of
+three and 32 million of four. Every drawing occurs once, so what is held out has never been seen. The background fills
+the whole picture: it is what a model sees first, and what leads it to look.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ..pipelines.stage import Context, Input, Item, Slice, Source
 
 SIDE = 112
 CELLS = 2
+BACKGROUNDS = ("white", "gold", "pink", "skyblue", "palegreen", "silver")
 COLOURS = ("red", "green", "blue", "orange", "purple", "black")
 FORMS = ("circle", "square", "triangle", "diamond")
 SIZES = {"small": 12, "large": 24}
@@ -74,7 +76,7 @@ class Shapes(Source):
 
 def drawings(number: int) -> int:
     """How many there are of so many shapes."""
-    return comb(CELLS**2, number) * _VARIANTS**number
+    return len(BACKGROUNDS) * comb(CELLS**2, number) * _VARIANTS**number
 
 
 def _load(number: int, place: int, key: str) -> Document:
@@ -87,9 +89,11 @@ def _load(number: int, place: int, key: str) -> Document:
 
 def drawing(number: int, place: int) -> tuple[str, str]:
     """The drawing at a place among those of so many shapes, and a caption."""
+    place, ground = divmod(place, len(BACKGROUNDS))
     cells_place, variants = divmod(place, _VARIANTS**number)
     cells = next(islice(combinations(range(CELLS**2), number), cells_place, None))
-    elements, words = [], []
+    elements = [f'<rect width="{SIDE}" height="{SIDE}" fill="{BACKGROUNDS[ground]}"/>']
+    words = [f"on {BACKGROUNDS[ground]}"]
     for cell in cells:
         variants, variant = divmod(variants, _VARIANTS)
         variant, form = divmod(variant, len(FORMS))

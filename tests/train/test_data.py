@@ -68,6 +68,14 @@ def test_positions_fall_into_buckets_by_their_place_in_the_group(reader):
     assert [bucket_name(n) for n in (0, 1, len(BUCKETS) - 1)] == ["0-255", "256-1023", "262144+"]
 
 
+def test_a_document_of_an_unknown_domain_inside_a_window_is_other(reader):
+    sequence = next(reader.iter())
+    sequence.spans["docs"][0]["domain"] = "astrology"
+    one = make_microbatch([sequence], 64, StageData(STAGE, reader, seed=0).labels)
+    first = sequence.spans["docs"][0]["end"]
+    assert set(one.labels["domain"][:first].tolist()) == {1} and one.real_1T[0, :first].all()
+
+
 def test_what_does_not_divide_is_refused(reader):
     with pytest.raises(ConfigError, match="stage shapes: batch_tokens is 5000, not a multiple of the window of 1024"):
         StageData(replace(STAGE, batch_tokens=5000), reader, seed=0)

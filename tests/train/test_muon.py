@@ -12,7 +12,7 @@ from k3data.train.optim import newton_schulz as newton_schulz_module
 from k3data.train.optim.groups import IDLE
 from k3data.train.optim.muon import Muon
 from k3data.train.optim.newton_schulz import newton_schulz, orthogonalise_
-from k3data.train.optim.optimizers import Optimizers
+from k3data.train.optim.optimizers import ADAMW_EPS, Optimizers
 from k3data.train.optim.sharding import owners
 from torch import Tensor, nn
 
@@ -280,7 +280,7 @@ def test_adamw_has_the_numbers_of_the_recipe_and_the_learning_rate_of_muon():
     model = smoke()
     optimizers = Optimizers(model)
     by_hand = nn.Parameter(model.head.weight.detach().clone())
-    reference = torch.optim.AdamW([by_hand], lr=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1)
+    reference = torch.optim.AdamW([by_hand], lr=0.01, betas=(0.9, 0.95), eps=ADAMW_EPS, weight_decay=0.1)
     for step in range(3):
         give_gradients(model, step)
         by_hand.grad = model.head.weight.grad.clone()

@@ -19,7 +19,8 @@ from .muon import Muon
 from .sharding import local
 
 ADAMW_BETAS = (0.9, 0.95)
-ADAMW_EPS = 1e-8
+ADAMW_EPS = 1e-12
+"""Gradients of single numbers, of a mean over many tokens, come near 1e-8, the usual choice, and would be held back."""
 
 
 class Optimizers:
