@@ -14,7 +14,7 @@ Letters: B batch, T tokens, D model width, V words, N = B·T.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -197,6 +197,15 @@ class K3Model(nn.Module):
     def balancers(self) -> list[QuantileBalancer]:
         """Those of all mixtures of experts, in the order of the layers; for `quantile_balancing.balance`."""
         return [module for module in self.modules() if isinstance(module, QuantileBalancer)]
+
+    def use_kernels(self, kernels: Literal["torch", "triton"]) -> None:
+        """Whose operators run KDA: PyTorch's, which run anywhere, or the Triton kernels, for bf16 on a GPU.
+
+        Raises ConfigError when Triton is not there, or has no kernels for heads of this size.
+        """
+        for module in self.modules():
+            if isinstance(module, KimiDeltaAttention):
+                module.use_kernels(kernels)
 
     def recompute(self, on: bool = True) -> None:
         """Keep nothing of a sublayer's forward but its input, and run it again in the backward."""

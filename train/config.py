@@ -120,13 +120,14 @@ class TrainConfig:
     """Of activations and of the parameters that they meet; master weights, gradients and sums are fp32."""
     recompute: bool = False
     """Run sublayers again in the backward instead of keeping what they made."""
-    compile: bool = False
-    """Compile the feed-forwards and the vision tower."""
     kernels: Literal["torch", "triton"] = "torch"
+    """Whose operators run KDA: PyTorch's, or the Triton kernels, which want a GPU and bf16."""
     workers: int = 4
     """Threads that decode pictures ahead of the model."""
 
     def __post_init__(self) -> None:
+        if self.kernels == "triton" and self.precision != "bf16":
+            raise ConfigError("kernels: triton wants precision: bf16")
         if not self.stages:
             raise ConfigError("stages is empty; there is nothing to train on")
 

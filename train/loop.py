@@ -91,6 +91,7 @@ class Trainer:
         torch.manual_seed(config.seed)
         self.model = build_model(config.model, ranks.device)
         self.model.recompute(config.recompute)
+        self.model.use_kernels(config.kernels)
         parallel.shard(self.model, ranks, config.precision)
         options = config.optimiser
         self.optimizers = Optimizers(

@@ -9,11 +9,14 @@ Letters: B batch, T tokens, D model width, H heads, K channels of a head (keys a
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..config import ModelConfig
+from ..config import ConfigError, ModelConfig
 from ..norm import RMSNorm
 from .cache import KDACache
 from .chunked import kda_chunked
@@ -21,6 +24,9 @@ from .conv import ShortConvolution
 from .gate import bounded_log_decay, initial_dt_bias
 from .inputs import compute_dtype, sequence_bounds
 from .step import kda_step
+
+if TYPE_CHECKING:
+    from ..kernels.kda import ChunkTable
 
 _L2_EPS = 1e-6
 """Added to the sum of squares of a head's query or key."""
@@ -48,7 +54,15 @@ class KimiDeltaAttention(nn.Module):
         self.gate_proj = nn.Linear(D, P, bias=False)
         self.o_norm = RMSNorm(kda.head_dim, config.norm_eps)
         self.o_proj = nn.Linear(P, D, bias=False)
+        self.kernels: Literal["torch", "triton"] = "torch"
+        """Which operators run it, but for single tokens after a cache, which `kda_step` takes; see `use_kernels`."""
         self.reset_parameters(config.init_std)
+
+    def use_kernels(self, kernels: Literal["torch", "triton"]) -> None:
+        """Raises ConfigError when Triton is not there, or has no kernels for heads of this size."""
+        if kernels == "triton":
+            check_triton(self.config.head_dim)
+        self.kernels = kernels
 
     @torch.no_grad()
     def reset_parameters(self, std: float) -> None:
@@ -76,24 +90,44 @@ class KimiDeltaAttention(nn.Module):
         q_BTP, q_tail = self.q_conv(self.q_proj(x_BTD), cu_seqlens, cache.tails[0] if cache else None)
         k_BTP, k_tail = self.k_conv(self.k_proj(x_BTD), cu_seqlens, cache.tails[1] if cache else None)
         v_BTP, v_tail = self.v_conv(self.v_proj(x_BTD), cu_seqlens, cache.tails[2] if cache else None)
-        q_BTHK, k_BTHK, v_BTHK = _unit_length(self._heads(q_BTP)), _unit_length(self._heads(k_BTP)), self._heads(v_BTP)
+        q_BTHK, k_BTHK, v_BTHK = (self._heads(x_BTP) for x_BTP in (q_BTP, k_BTP, v_BTP))
         z_BTHK = self._heads(self.decay_up(self.decay_down(x_BTD)))
-        log_decay_BTHK = bounded_log_decay(z_BTHK, self.A_log, self.dt_bias, self.config.gate_lower_bound)
         wide = compute_dtype(x_BTD)
         with torch.autocast(x_BTD.device.type, enabled=False):
-            beta_BTH = torch.sigmoid(F.linear(x_BTD.to(wide), self.beta_proj.weight.to(wide)))
-        operands = (q_BTHK, k_BTHK, v_BTHK, log_decay_BTHK, beta_BTH)
-        if cache is not None and cu_seqlens is None and T == 1:
-            q, k, v, log_decay, beta = (x.squeeze(1) for x in operands)
-            o_BHK, state_NHKV = kda_step(q, k, v, log_decay, beta, cache.state_NHKV)
-            o_BTHK = o_BHK.unsqueeze(1)
-        else:
-            initial_NHKV = cache.state_NHKV if cache else None
-            o_BTHK, state_NHKV = kda_chunked(*operands, initial_state_NHKV=initial_NHKV, cu_seqlens=cu_seqlens)
+            beta_logit_BTH = F.linear(x_BTD.to(wide), self.beta_proj.weight.to(wide))
+        one_token = cache is not None and cu_seqlens is None and T == 1
+        by = self._by_kernels if self.kernels == "triton" and not one_token else self._by_operators
+        state_NHKV = cache.state_NHKV if cache else None
+        o_BTHK, state_NHKV = by(q_BTHK, k_BTHK, v_BTHK, z_BTHK, beta_logit_BTH, state_NHKV, cu_seqlens, one_token)
         if cache is not None:
             cache.state_NHKV, cache.tails = state_NHKV, (q_tail, k_tail, v_tail)
         gate_BTP = torch.sigmoid(self.gate_proj(x_BTD).to(wide))
         return self.o_proj((gate_BTP * self.o_norm(o_BTHK.to(wide)).flatten(-2)).to(x_BTD.dtype))
+
+    def _by_operators(
+        self, q_BTHK: Tensor, k_BTHK: Tensor, v_BTHK: Tensor, z_BTHK: Tensor, beta_logit_BTH: Tensor,
+        state_NHKV: Tensor | None, cu_seqlens: Tensor | None, one_token: bool,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        log_decay_BTHK = bounded_log_decay(z_BTHK, self.A_log, self.dt_bias, self.config.gate_lower_bound)
+        operands = (_unit_length(q_BTHK), _unit_length(k_BTHK), v_BTHK, log_decay_BTHK, torch.sigmoid(beta_logit_BTH))
+        if one_token and state_NHKV is not None:
+            q, k, v, log_decay, beta = (x.squeeze(1) for x in operands)
+            o_BHK, state_NHKV = kda_step(q, k, v, log_decay, beta, state_NHKV)
+            return o_BHK.unsqueeze(1), state_NHKV
+        return kda_chunked(*operands, initial_state_NHKV=state_NHKV, cu_seqlens=cu_seqlens)
+
+    def _by_kernels(
+        self, q_BTHK: Tensor, k_BTHK: Tensor, v_BTHK: Tensor, z_BTHK: Tensor, beta_logit_BTH: Tensor,
+        state_NHKV: Tensor | None, cu_seqlens: Tensor | None, one_token: bool,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        """The gate, the unit lengths and the sigmoid of β are inside the kernels."""
+        from ..kernels.kda import kda
+
+        table = None if cu_seqlens is None else chunk_table(tuple(cu_seqlens.tolist()), q_BTHK.device)
+        return kda(
+            q_BTHK, k_BTHK, v_BTHK, z_BTHK, beta_logit_BTH, self.A_log, self.dt_bias,
+            lower_bound=self.config.gate_lower_bound, initial_state_NHKV=state_NHKV, cu_seqlens=table,
+        )  # fmt: skip
 
     def _heads(self, x_BTP: Tensor) -> Tensor:
         return x_BTP.unflatten(-1, (self.config.heads, self.config.head_dim))
@@ -104,6 +138,25 @@ class KimiDeltaAttention(nn.Module):
         for name, tensor, expected in tensors:
             if tensor.shape != expected.shape:
                 raise ValueError(f"the KDA cache's {name} is {list(tensor.shape)}, not {list(expected.shape)}")
+
+
+def check_triton(head_dim: int) -> None:
+    """Raises ConfigError when the kernels cannot be used for such heads here."""
+    try:
+        from ..kernels.kda.op import HEAD_SIZES
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"kernels: triton needs {error.name}, which is not installed here") from None
+    if head_dim not in HEAD_SIZES:
+        raise ConfigError(f"kernels: triton has none for heads of {head_dim} channels, only of {HEAD_SIZES}")
+
+
+@lru_cache(maxsize=8)
+def chunk_table(bounds: tuple[int, ...], device: torch.device) -> ChunkTable:
+    """Remembered, because every layer of a model cuts the same batch."""
+    from ..kernels.kda import ChunkTable
+
+    with torch.inference_mode(False):
+        return ChunkTable.of(list(bounds), bounds[-1], device)
 
 
 def _unit_length(x: Tensor) -> Tensor:
