@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--device", choices=["cpu", "cuda"], help="cuda where there is one")
     train.add_argument("--stop-after", type=int, metavar="STEPS", help="stop after so many more steps")
     train.add_argument("--plan", action="store_true", help="show what would be done, and do nothing")
+    train.add_argument("--tensorboard", action="store_true", help="write the metrics for TensorBoard, too")
     train.add_argument("-q", "--quiet", action="store_true")
     train.set_defaults(verb=_train)
     generate = verbs.add_parser("generate", help="write on from a prompt and pictures")
@@ -100,7 +101,10 @@ def _train(options: argparse.Namespace) -> int:
         if options.plan:
             show_plan(config, options.data, ranks)
             return DONE
-        end = train(config, options.data, options.out, ranks, quiet=options.quiet, stop_after=options.stop_after)
+        end = train(
+            config, options.data, options.out, ranks,
+            quiet=options.quiet, stop_after=options.stop_after, tensorboard=options.tensorboard,
+        )  # fmt: skip
     return DONE if end == FINISHED or options.stop_after is not None else INTERRUPTED
 
 

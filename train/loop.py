@@ -43,13 +43,14 @@ from .optim.schedule import CosinePlan, learning_rate
 from .parallel import Ranks
 from .run_folder import LiveLine, RunFolder
 from .stages import open_stages
+from .tensorboard import TensorBoard
 
 FINISHED, STOPPED = "finished", "stopped"
 
 
 def train(
     config: TrainConfig, data: str, folder: str | Path, ranks: Ranks, *,
-    quiet: bool = False, stop_after: int | None = None,
+    quiet: bool = False, stop_after: int | None = None, tensorboard: bool = False,
 ) -> str:  # fmt: skip
     """Trains to the end of the plan, or to a signal, or for `stop_after` more steps; returns which.
 
@@ -58,6 +59,7 @@ def train(
         data: an output of a `curriculum` recipe; a path or any fsspec URL.
         folder: the run; where it has a checkpoint, training goes on from it.
         ranks: this process among all.
+        tensorboard: write the metrics for TensorBoard, too.
 
     Raises:
         ConfigError: the configuration, the data and the run's folder do not go together.
@@ -66,7 +68,8 @@ def train(
     stages = open_stages(config, data, ranks)
     config = with_vocabulary(config, stages[0].reader.about["tokenizer"]["vocab_size"])
     check_memory(config, stages, ranks)
-    run, live = RunFolder(folder, writes=ranks.first), LiveLine(ranks.first and not quiet)
+    mirror = TensorBoard(Path(folder)) if tensorboard and ranks.first else None
+    run, live = RunFolder(folder, ranks.first, mirror), LiveLine(ranks.first and not quiet)
     try:
         trainer = Trainer(config, stages, run, live, ranks)
         start = trainer.resume()
@@ -79,6 +82,8 @@ def train(
             trainer.checkpoints.finish()
     finally:
         run.close()
+        if mirror is not None:
+            mirror.close()
 
 
 class Trainer:
@@ -176,7 +181,8 @@ class Trainer:
             if evaluate and (done % evaluate == 0 or done == total):
                 self.evaluator.evaluate(self.model, stage, done)
                 diagnose(self.model, microbatches[0], done, self.run, self.ranks)
-            if done % every == 0 or stopping:
+            if done % every == 0 or stopping or done == total:
+                self._check_alike()
                 self.checkpoints.save(done, self._state(), {**self.facts(), "step": done})
                 self.run.log("checkpoint", step=done)
             if stopping:
@@ -255,6 +261,15 @@ class Trainer:
         flag = torch.tensor(int(stop), device=self.ranks.device)
         self.ranks.greatest(flag)
         return bool(flag)
+
+    def _check_alike(self) -> None:
+        """Raises RuntimeError when ranks balance their experts by different biases."""
+        bias = torch.cat([balancer.bias for balancer in self.model.balancers()])
+        greatest, least = bias.clone(), -bias
+        self.ranks.greatest(greatest)
+        self.ranks.greatest(least)
+        if not torch.equal(greatest, -least):
+            raise RuntimeError("the ranks' balancing biases have come apart, so they would train different models")
 
     def _state(self) -> dict[str, Any]:
         rng = {"cpu": torch.get_rng_state()}

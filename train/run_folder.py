@@ -17,6 +17,7 @@ import math
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -32,9 +33,14 @@ class RunFolder:
     path: the folder, which is made.
     """
 
-    def __init__(self, path: str | Path, writes: bool = True) -> None:
-        """`writes` is false on ranks that only read. Raises RunFolderError when another process writes there."""
-        self.path, self.writes = Path(path), writes
+    def __init__(
+        self, path: str | Path, writes: bool = True, mirror: Callable[[str, dict[str, Any]], None] | None = None
+    ) -> None:
+        """`writes` is false on ranks that only read; `mirror` is given every event, too.
+
+        Raises RunFolderError when another process writes there.
+        """
+        self.path, self.writes, self._mirror = Path(path), writes, mirror
         self._metrics: TextIO | None = None
         self._lock: TextIO | None = None
         if not writes:
@@ -76,9 +82,12 @@ class RunFolder:
 
     def log(self, event: str, **values: Any) -> None:
         """A line of metrics, on the disk when it returns. What is not finite becomes null."""
-        if self._metrics is not None:
-            self._metrics.write(json.dumps({"event": event, "time": round(time.time(), 3), **_finite(values)}) + "\n")
-            self._metrics.flush()
+        if self._metrics is None:
+            return
+        if self._mirror is not None:
+            self._mirror(event, values)
+        self._metrics.write(json.dumps({"event": event, "time": round(time.time(), 3), **_finite(values)}) + "\n")
+        self._metrics.flush()
 
     def close(self) -> None:
         for file in (self._metrics, self._lock):

@@ -162,3 +162,14 @@ def test_half_a_line_of_metrics_is_cut_off(packed, tmp_path):
 def test_the_clip_of_logits_can_be_off(packed, tmp_path):
     trained(packed, tmp_path / "run", stop_after=1, optimiser=OptimiserConfig(qk_clip=0))
     assert events(tmp_path / "run", "step")[0]["largest_logit"] is None
+
+
+def test_metrics_go_to_tensorboard_when_asked(packed, tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    train(tiny(), packed, tmp_path / "run", ONE, quiet=True, stop_after=2, tensorboard=True)
+    seen = EventAccumulator(str(tmp_path / "run" / "tensorboard"))
+    seen.Reload()
+    losses = [one["loss"] for one in events(tmp_path / "run", "step")]
+    assert [one.value for one in seen.Scalars("step/loss")] == pytest.approx(losses)
+    assert "step/by/kind/svg" in seen.Tags()["scalars"]

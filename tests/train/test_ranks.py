@@ -54,3 +54,13 @@ def test_a_step_that_does_not_divide_among_the_ranks_is_refused_by_all(packed, t
     assert refused.returncode != 0
     assert "which do not divide among 3 ranks" in refused.stderr
     assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+@pytest.mark.timeout(200)
+def test_a_rank_without_a_picture_keeps_nobody_waiting(tmp_path):
+    script = str(Path(__file__).parent / "ranks_without_pictures.py")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", script]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "rank 0 is right" in done.stdout and "rank 1 is right" in done.stdout
