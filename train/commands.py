@@ -12,6 +12,7 @@ codes: 0 done, 1 it failed, 2 the input is wrong, 130 stopped; the same command 
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import sys
 from collections.abc import Sequence
@@ -37,12 +38,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         return int(options.verb(options))
-    except (ConfigError, ModelFileError, TokenizerError, RunFolderError, CheckpointError) as error:
+    except (ConfigError, ModelFileError, TokenizerError, RunFolderError) as error:
         return _told(error, WRONG_INPUT)
     except K3DataError as error:
         return _told(error, error.exit_code)
-    except TooManySkips as error:
+    except (TooManySkips, CheckpointError) as error:
         return _told(error, FAILED)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        return _told(f"{where}{error.strerror}; the last checkpoint is intact", FAILED)
     except KeyboardInterrupt:
         return _told("interrupted; the same command goes on from the last checkpoint", INTERRUPTED)
 

@@ -12,6 +12,7 @@ number of ranks is the same.
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -296,8 +297,14 @@ def build_model(config: ModelConfig, device: torch.device) -> K3Model:
 
 @contextmanager
 def stop_signal() -> Iterator[dict[str, bool]]:
-    """SIGINT and SIGTERM ask for a stop after the step, with a checkpoint; a second one ends at once."""
+    """SIGINT and SIGTERM ask for a stop after the step, with a checkpoint; a second one ends at once.
+
+    In a thread other than the main one, which signals do not reach, nothing is changed.
+    """
     asked = {"now": False}
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
 
     def ask(number: int, frame: Any) -> None:
         if asked["now"]:

@@ -90,6 +90,18 @@ def test_training_that_does_not_come_out_of_it_fails(packed, tmp_path, capsys, m
     assert "17 steps in a row were skipped" in capsys.readouterr().err
 
 
+def test_a_full_disk_is_one_line_and_the_last_checkpoint_stays(packed, tmp_path):
+    """Files may grow to 200 KB at most: metrics fit, checkpoints do not."""
+    command = train(packed, tmp_path / "run", "--set", "checkpoint.every=1", "--set", "evaluation.every=0")
+    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)); "
+    limited += "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+    limited += "from k3data.train.commands import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run([sys.executable, "-c", limited, *command], capture_output=True, text=True)
+    assert done.returncode == FAILED
+    assert done.stderr.count("\n") == 1 and "could not be written: " in done.stderr
+    assert not list((tmp_path / "run" / "checkpoints").glob("step-*[0-9]"))
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_after_the_step_with_a_checkpoint(packed, tmp_path, number):
     command = train(packed, tmp_path / "run", "--set", "stages.0.tokens=1024000", "--set", "evaluation.every=0")

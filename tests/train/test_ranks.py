@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 TRAIN = ["-m", "k3data.train", "train"]
@@ -21,9 +23,10 @@ def run(packed: str, folder: Path, ranks: int, *more: str) -> subprocess.Complet
     launcher = [sys.executable]
     if ranks > 1:
         launcher += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
-    command = [*launcher, *TRAIN, "smoke", "--data", packed, "--out", str(folder), "--device", "cpu", "-q", *more]
+    command = [*launcher, *TRAIN, "smoke", "--data", packed, "--out", str(folder), "--device", "cpu", "-q"]
     for setting in SETTINGS:
         command += ["--set", setting]
+    command += more
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
 
@@ -64,3 +67,26 @@ def test_a_rank_without_a_picture_keeps_nobody_waiting(tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "rank 0 is right" in done.stdout and "rank 1 is right" in done.stdout
+
+
+@pytest.mark.timeout(300)
+def test_a_rank_that_dies_ends_the_run_and_the_last_checkpoint_stays(packed, tmp_path):
+    folder = tmp_path / "run"
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command = [*launcher, *TRAIN, "smoke", "--data", packed, "--out", str(folder), "--device", "cpu", "-q"]
+    for setting in [*SETTINGS, "stages.0.tokens=4096000", "checkpoint.every=1"]:
+        command += ["--set", setting]
+    process = subprocess.Popen(
+        command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while not list((folder / "checkpoints").glob("step-*[0-9]/complete.json")):
+        assert process.poll() is None
+        time.sleep(0.1)
+    ranks = psutil.Process(process.pid).children()
+    next(one for one in ranks if one.environ().get("RANK") == "1").kill()
+    assert process.wait(60) != 0
+    assert not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in ranks)
+    before = len(steps(folder))
+    done = run(packed, folder, 2, "--set", "stages.0.tokens=4096000", "--stop-after", "1")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert 0 < len(steps(folder)) - before <= 2
