@@ -87,7 +87,11 @@ def judge(pair: Pair) -> Judgement:
 
 def check(pair: Pair) -> Check:
     """The verdict as a check: 1 equal, 0 different, ½ undecided, against a threshold of 1."""
-    found = judge(pair)
+    return as_check(pair, judge(pair))
+
+
+def as_check(pair: Pair, found: Judgement) -> Check:
+    """A judgement as a check."""
     value = {"equal": 1.0, "different": 0.0, "undecided": 0.5}[found.verdict]
     return Check("answer", value, 1.0, found.verdict == "equal", found.code, ((0, len(pair.answer)),))
 

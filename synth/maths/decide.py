@@ -35,6 +35,7 @@ class Domain:
     integer: bool = False
 
 
+_UNIT = Domain(low=Fraction(2))  # the size of a base unit: any number but 1, which would hide that it is missing
 Domains = Mapping[str, Domain]
 
 
@@ -185,7 +186,10 @@ def _points(exprs: tuple[Expr, ...], domains: Domains) -> Iterator[dict[Symbol, 
     discrete |= {one for part in powers for one in part.exp.free_symbols}
     rng = random.Random(str(sorted(one.name for one in symbols)))
     for number in range(_POINTS):
-        yield {one: _draw(rng, domains.get(one.name, Domain()), one in discrete, number < 6) for one in symbols}
+        yield {
+            one: _draw(rng, _UNIT if one.name[0] == "[" else domains.get(one.name, Domain()), one in discrete, number < 6 or bool(one.is_positive))
+            for one in symbols
+        }
 
 
 def _draw(rng: random.Random, domain: Domain, discrete: bool, positive: bool) -> Fraction:
