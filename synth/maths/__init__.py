@@ -1,1 +1,1 @@
-"""The mathematics gate of the verifier: equality chains (M1) and final answers (M2), each judged true, false or open."""
+"""The mathematics gate of the verifier: chains of equations (M1) and final answers (M2), true, false or undecided."""

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from sympy import Rational
 
 from . import decide, units
-from .shapes import compare_shapes
 from .errors import UNREADABLE, Degenerate
 from .parse import parse
 from .result import Check
+from .shapes import compare_shapes
 from .values import Number, Text, Value
 from .words import as_words, compare_options, compare_words
 
@@ -26,11 +26,13 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _ABOUT = re.compile(r"^(?:approximately|about|roughly|around|approx\.?|\\approx|≈|~)\s*", re.IGNORECASE)
-_PLACES = {"ten": -1, "hundred": -2, "thousand": -3, "integer": 0, "whole number": 0, "unit": 0, "dollar": 0, "tenth": 1,
-           "cent": 2, "hundredth": 2, "thousandth": 3}  # fmt: skip
+_PLACES = {"ten": -1, "hundred": -2, "thousand": -3, "integer": 0, "whole number": 0, "unit": 0, "dollar": 0,
+           "tenth": 1, "cent": 2, "hundredth": 2, "thousandth": 3}  # fmt: skip
 _COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4}
 _ROUNDED = re.compile(
-    r"[,;]?\s*\(?\s*(?:(?:correct|rounded|accurate)\s+)?to\s+(?:(?:the\s+)?nearest\s+(?P<name>" + "|".join(_PLACES) + r")"
+    r"[,;]?\s*\(?\s*(?:(?:correct|rounded|accurate)\s+)?to\s+(?:(?:the\s+)?nearest\s+(?P<name>"
+    + "|".join(_PLACES)
+    + r")"
     r"|(?P<count>\d+|one|two|three|four)\s+(?P<kind>decimal places?|d\.?p\.?|significant figures?|s\.?f\.?))\s*\)?\.?$",
     re.IGNORECASE,
 )
@@ -132,7 +134,12 @@ def strip(text: str) -> str:
         text = _LEAD.sub("", text).strip()
         for opener, closer in (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$"), ("**", "**")):
             inner = text[len(opener) : -len(closer)]
-            if text.startswith(opener) and text.endswith(closer) and len(text) > len(opener + closer) and opener not in inner:
+            if (
+                text.startswith(opener)
+                and text.endswith(closer)
+                and len(text) > len(opener + closer)
+                and opener not in inner
+            ):
                 text = inner.strip()
         if text.endswith(".") and not text.endswith(".."):
             text = text[:-1].rstrip()
@@ -184,7 +191,9 @@ def _compare(gold: Value, answer: Value, gold_text: str, answer_text: str, order
     return Judgement(*compare_shapes(gold, answer, ordered, lambda a, b: numbers(a, b)[:3]))
 
 
-def numbers(gold: Number, answer: Number, gold_bare: Number | None = None, answer_bare: Number | None = None) -> Judgement:
+def numbers(
+    gold: Number, answer: Number, gold_bare: Number | None = None, answer_bare: Number | None = None
+) -> Judgement:
     """Two values, with their units. The bare ones are the same with every unit read as 1."""
     wrong = _units(gold, answer, gold_bare, answer_bare)
     if wrong is not None:
@@ -250,9 +259,7 @@ def _signs(text: str) -> str:
 
 
 def _commas_only(gold: str, answer: str) -> bool:
-    """Whether two texts have the same digits, and commas or points of at least one of them could separate either way."""
+    """Whether two texts have the same digits, with commas or points that could separate either way."""
     plain = [re.sub(r"[\s$]", "", one) for one in (gold, answer)]
     digits = [re.sub(r"[,.]", "", one) for one in plain]
     return digits[0] == digits[1] and any("," in one for one in plain) and digits[0].isdecimal()
-
-

@@ -1,4 +1,4 @@
-"""Sums, products, powers and functions as sympy builds them, refusing what would not fit into memory or does not exist."""
+"""Sums, powers and functions as sympy builds them, but for what would not fit into memory or does not exist."""
 
 from __future__ import annotations
 

@@ -36,7 +36,9 @@ _DENIED = re.compile(
     r"\b(?:not|wrong\w*|mistak\w*|error\w*|incorrect\w*|false\w*|never)\b[^.]*$|\b(?:suppose|assum\w+|if)\b[^.$=]*$",
     re.IGNORECASE,
 )
-_IDENTITY = re.compile(r"\b(?:identit\w+|expand\w*|factor\w*|simplif\w+|for (?:all|every|any)|rewrit\w+)\b", re.IGNORECASE)
+_IDENTITY = re.compile(
+    r"\b(?:identit\w+|expand\w*|factor\w*|simplif\w+|for (?:all|every|any)|rewrit\w+)\b", re.IGNORECASE
+)
 
 
 class Step(NamedTuple):
@@ -80,13 +82,17 @@ def checks(text: str) -> list[Check]:
 
 def summary(found: list[Step]) -> list[Check]:
     """The two checks of steps that were judged already."""
-    spans = {name: tuple((s.start, s.stop) for s in found if s.verdict == name) for name in ("true", "false", "undecided")}
+    spans = {
+        name: tuple((s.start, s.stop) for s in found if s.verdict == name) for name in ("true", "false", "undecided")
+    }
     claims = sum(map(len, spans.values()))
     share = len(spans["undecided"]) / max(claims, 1)
     wrong, open_ = spans["false"], spans["undecided"]
     return [
         Check("equations", float(len(wrong)), 0.0, not wrong, "eq_false" if wrong else "", wrong),
-        Check("equations_undecided", share, MAX_UNDECIDED, share <= MAX_UNDECIDED, "eq_undecided" if open_ else "", open_),
+        Check(
+            "equations_undecided", share, MAX_UNDECIDED, share <= MAX_UNDECIDED, "eq_undecided" if open_ else "", open_
+        ),
     ]
 
 
@@ -181,7 +187,9 @@ def _inequality(a: Expr, op: str, b: Expr, claimed: bool, context: Context) -> t
         verdict = decide.compare(a.subs(known), op, b.subs(known), context.domains)
         names -= known.keys()
     if not names:
-        return {True: ("true", ""), False: ("false", verdict.reason), None: ("undecided", verdict.reason)}[verdict.holds]
+        return {True: ("true", ""), False: ("false", verdict.reason), None: ("undecided", verdict.reason)}[
+            verdict.holds
+        ]
     if a.is_Symbol or b.is_Symbol:
         return "given", "a condition"
     if verdict.holds:
@@ -249,7 +257,10 @@ def _learn(chain: Chain, values: list[Value | str], context: Context) -> None:
             _learn_set(left.expr.name, right, context)
         if not isinstance(left, Number) or not isinstance(right, Number) or left.marks or right.marks:
             continue
-        for name, number, sign in ((left, right, op), (right, left, {"<": ">", ">": "<", "≤": "≥", "≥": "≤"}.get(op, op))):
+        for name, number, sign in (
+            (left, right, op),
+            (right, left, {"<": ">", ">": "<", "≤": "≥", "≥": "≤"}.get(op, op)),
+        ):
             if name.expr.is_Symbol and number.expr.is_Rational and sign in "<≤>≥":
                 context.bound(name.expr.name, sign, Fraction(int(number.expr.p), int(number.expr.q)))
     first, last = values[0], values[-1]
@@ -275,5 +286,3 @@ def _holds(a: Expr, b: Expr, context: Context) -> bool:
 
 def _variables(expr: Expr) -> set[Symbol]:
     return {one for one in expr.free_symbols if isinstance(one, Symbol) and one.name[0] != "[" and not one.is_Dummy}
-
-

@@ -12,8 +12,8 @@ from sympy.core.function import AppliedUndef
 from .decide import Domain
 
 _SAID = re.compile(
-    r"\b(?P<sign>positive|non-?negative|negative)?\s*(?P<kind>integers?|natural numbers?|whole numbers?|reals?(?: numbers?)?|"
-    r"numbers?)?\s*\$?(?P<a>[A-Za-z])\$?(?:\s*(?:,|and)\s*\$?(?P<b>[A-Za-z])\$?)?(?=[\s,.;:]|$)"
+    r"\b(?P<sign>positive|non-?negative|negative)?\s*(?P<kind>integers?|natural numbers?|whole numbers?|"
+    r"reals?(?: numbers?)?|numbers?)?\s*\$?(?P<a>[A-Za-z])\$?(?:\s*(?:,|and)\s*\$?(?P<b>[A-Za-z])\$?)?(?=[\s,.;:]|$)"
 )
 _IS = re.compile(
     r"(?<![\w\\])\$?(?P<a>[A-Za-z])\$?(?:\s*(?:,|and)\s*\$?(?P<b>[A-Za-z])\$?)?\s+(?:is|are|be)\s+(?:an?\s+|any\s+)?"
@@ -82,6 +82,7 @@ class Context:
             if known is not None:
                 names, body = known
                 expr = expr.replace(
-                    Function(name), lambda *given, names=names, body=body: body.subs(dict(zip(names, given, strict=True)))
+                    Function(name),
+                    lambda *given, names=names, body=body: body.subs(dict(zip(names, given, strict=True))),
                 )
         return expr

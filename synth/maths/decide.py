@@ -58,11 +58,15 @@ def equal(left: Expr, right: Expr, domains: Domains | None = None) -> Verdict:
     if difference.is_zero:
         return Verdict(True)
     if {left, right} & {sympy.oo, -sympy.oo}:
-        return Verdict(left == right, "one side is infinite") if left.is_number and right.is_number else Verdict(None, "∞")
+        return (
+            Verdict(left == right, "one side is infinite") if left.is_number and right.is_number else Verdict(None, "∞")
+        )
     if difference.has(sympy.zoo, sympy.nan):
         return Verdict(None, "a value that does not exist")
     if LOG_BASE in difference.free_symbols:
-        verdicts = [equal(left.subs(LOG_BASE, b), right.subs(LOG_BASE, b), domains) for b in (sympy.E, sympy.Integer(10))]
+        verdicts = [
+            equal(left.subs(LOG_BASE, b), right.subs(LOG_BASE, b), domains) for b in (sympy.E, sympy.Integer(10))
+        ]
         return verdicts[0] if verdicts[0].holds == verdicts[1].holds else Verdict(None, "depends on the base of log")
     if difference.is_Rational:
         return Verdict(False, f"they differ by {_short(difference)}")
@@ -74,7 +78,9 @@ def equal(left: Expr, right: Expr, domains: Domains | None = None) -> Verdict:
         return Verdict(True)
     if agreed >= (1 if difference.is_number else 5) and safe and not difference.has(*_JUMPS):
         return Verdict(True)
-    return Verdict(None, "values agree, but nothing proves it" if agreed else "no point at which both sides have a value")
+    return Verdict(
+        None, "values agree, but nothing proves it" if agreed else "no point at which both sides have a value"
+    )
 
 
 def compare(left: Expr, op: str, right: Expr, domains: Domains | None = None) -> Verdict:
@@ -141,7 +147,9 @@ def _probe(left: Expr, right: Expr, domains: Domains) -> tuple[int, str, bool]:
             agreed += 1
             safe &= not run.pinched and run.least > mpf(10) ** -12 and run.greatest < mpf(10) ** 12
         elif abs(coarse - fine) < fine / 100 and not run.pinched:
-            refuted = f"at {_told(point)} they differ by {mp.nstr(fine, 3)}" if point else f"differ by {mp.nstr(fine, 3)}"
+            refuted = (
+                f"at {_told(point)} they differ by {mp.nstr(fine, 3)}" if point else f"differ by {mp.nstr(fine, 3)}"
+            )
             if agreed or not point:
                 break
     return agreed, refuted, safe
@@ -187,7 +195,12 @@ def _points(exprs: tuple[Expr, ...], domains: Domains) -> Iterator[dict[Symbol, 
     rng = random.Random(str(sorted(one.name for one in symbols)))
     for number in range(_POINTS):
         yield {
-            one: _draw(rng, _UNIT if one.name[0] == "[" else domains.get(one.name, Domain()), one in discrete, number < 6 or bool(one.is_positive))
+            one: _draw(
+                rng,
+                _UNIT if one.name[0] == "[" else domains.get(one.name, Domain()),
+                one in discrete,
+                number < 6 or bool(one.is_positive),
+            )
             for one in symbols
         }
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .lexer import _FUNCTIONS, GREEK
+from .lexer import FUNCTIONS, GREEK
+from .lexicon import wordlist
 from .units import unit
 
 
@@ -40,7 +41,8 @@ _NAMES = "equation|align|aligned|gather|gathered|multline|eqnarray|split|display
 _REGION = re.compile(
     r"\$\$(?P<a>.{1,4000}?)\$\$|\\\[(?P<b>.{1,4000}?)\\\]|\\\((?P<c>.{1,1000}?)\\\)"
     rf"|\\begin\{{(?P<name>{_NAMES})\*?\}}(?P<d>.{{1,8000}}?)\\end\{{(?P=name)\*?\}}"
-    r"|(?<![\\$\w])\$(?![\s$])(?P<e>[^$\n]{1,600}?)(?<![\s\\])\$(?![\d$])|(?<![\\$\w])\$[ ](?P<f>[^$\n]{1,600}?)[ ]\$(?![\w$])",
+    r"|(?<![\\$\w])\$(?![\s$])(?P<e>[^$\n]{1,600}?)(?<![\s\\])\$(?![\d$])"
+    r"|(?<![\\$\w])\$[ ](?P<f>[^$\n]{1,600}?)[ ]\$(?![\w$])",
     re.DOTALL,
 )
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]+`|https?://\S+|<[A-Za-z/][^<>\n]{0,200}>", re.DOTALL | re.MULTILINE)
@@ -55,14 +57,17 @@ _RELATIONS = {
     "\\in": "∈", "∈": "∈",
 }  # fmt: skip
 _BREAKS = frozenset(
-    "\\quad \\qquad \\implies \\Rightarrow \\iff \\Leftrightarrow \\Longrightarrow \\land \\lor \\to \\rightarrow "
-    "\\therefore \\because \\mapsto ⇒ ⇔ → ∴".split()
+    wordlist(
+        "\\quad \\qquad \\implies \\Rightarrow \\iff \\Leftrightarrow \\Longrightarrow \\land \\lor \\to \\rightarrow "
+        "\\therefore \\because \\mapsto ⇒ ⇔ → ∴"
+    )
 )
 _PIECE = re.compile(
     r"\\(?:text|mbox|textrm)\s*\{(?P<words>[^{}]*)\}|\\[A-Za-z]+|\\.|:=|<=|>=|!=|(?P<stop>[,;](?=\s|\\|$))|.", re.DOTALL
 )
 _JOINING = re.compile(
-    r"\b(?:and|or|so|if|for|when|where|with|since|thus|hence|but|then|because|therefore|all|we|by|is|are|as|which)\b", re.I
+    r"\b(?:and|or|so|if|for|when|where|with|since|thus|hence|but|then|because|therefore|all|we|by|is|are|as|which)\b",
+    re.I,
 )
 _MODULUS = re.compile(r"\\pmod\s*\{([^{}]+)\}\s*$|\\pmod\s*(\w)\s*$|\(\s*(?:\\bmod|\\mod|mod)\s+([^()]+)\)\s*$")
 
@@ -74,7 +79,9 @@ def chains(text: str) -> list[Chain]:
     plain = list(hidden)
     for region in _REGION.finditer(hidden):
         group = next(name for name in "abcdef" if region[name] is not None)
-        out += _of_region(hidden, region.start(group), region.end(group), text[max(0, region.start() - 60) : region.start()])
+        out += _of_region(
+            hidden, region.start(group), region.end(group), text[max(0, region.start() - 60) : region.start()]
+        )
         for at in range(region.start(), region.end()):
             plain[at] = "\n" if plain[at] == "\n" else "\x00"
     out += _of_lines("".join(plain), text)
@@ -158,9 +165,11 @@ _TOKEN = re.compile(r"\S+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SIGNS_ONLY = re.compile(r"[\w.,+\-−*/^()\[\]{}=<>≤≥≈≠±·×÷√π°%!²³⁴ⁿ|∞]+")
 # Words that make a number beside them part of something else ("minus 10 = 50", "= 3 dozen").
-_CUTS_LEFT = frozenset("minus plus times by over of per to from than less more dozen hundred thousand million".split())
+_CUTS_LEFT = frozenset(
+    wordlist("minus plus times by over of per to from than less more dozen hundred thousand million")
+)
 _CUTS_RIGHT = frozenset(
-    "minus plus times divided over to percent dozen hundred thousand million billion more less mod modulo".split()
+    wordlist("minus plus times divided over to percent dozen hundred thousand million billion more less mod modulo")
 )
 
 
@@ -203,14 +212,13 @@ def _mathematical(token: str, before: str) -> bool:
     runs = _LETTERS.findall(core)
     if len(runs) == 1 and runs[0] == core and len(core) > 1:
         measured = bool(re.search(r"\d$", before)) and unit(core) is not None
-        return core in _FUNCTIONS or core in GREEK or core == "pi" or measured
-    return all(len(one) <= 2 or one in _FUNCTIONS or one in GREEK or unit(one) is not None for one in runs) and "_" not in (
-        core[:1], core[-1:])  # fmt: skip
+        return core in FUNCTIONS or core in GREEK or core == "pi" or measured
+    if core.startswith("_") or core.endswith("_"):
+        return False
+    return all(len(one) <= 2 or one in FUNCTIONS or one in GREEK or unit(one) is not None for one in runs)
 
 
-def _of_run(
-    line: str, run: list[re.Match[str]], left: str, right: str, shift: int, text: str
-) -> Iterator[Chain]:
+def _of_run(line: str, run: list[re.Match[str]], left: str, right: str, shift: int, text: str) -> Iterator[Chain]:
     while run and run[0][0] in ("a", "A", "I") and (len(run) < 2 or run[1][0][0] not in "=+-*/^<>≤≥≈≠·×÷"):
         run = run[1:]
     if not run or not any(sign in line[run[0].start() : run[-1].end()] for sign in "=<>≤≥≈≠"):

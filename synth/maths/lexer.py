@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .errors import Ambiguous, Degenerate, TooLarge
+from .lexicon import wordlist
 
 MAX_CHARS = 4000
 MAX_DIGITS = 2000
@@ -30,16 +31,22 @@ class Token:
 
 
 _LAYOUT = frozenset(
-    "left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits nolimits quad qquad , ; : ! "
-    "thinspace enspace middle nonumber strut mathstrut phantom".split()
-) - {"phantom"}  # fmt: skip
-_FUNCTIONS = frozenset(
-    "sin cos tan cot sec csc arcsin arccos arctan asin acos atan sinh cosh tanh exp ln log lg max min gcd lcm floor "
-    "ceil ceiling abs sqrt cbrt".split()
+    wordlist(
+        "left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits nolimits quad qquad "
+        ", ; : ! thinspace enspace middle nonumber strut mathstrut"
+    )
+)
+FUNCTIONS = frozenset(
+    wordlist(
+        "sin cos tan cot sec csc arcsin arccos arctan asin acos atan sinh cosh tanh exp ln log lg max min gcd lcm "
+        "floor ceil ceiling abs sqrt cbrt"
+    )
 )
 GREEK = frozenset(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho sigma tau upsilon "
-    "phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega ell hbar".split()
+    wordlist(
+        "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho sigma tau "
+        "upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega ell hbar"
+    )
 )
 _COMMANDS = {
     "cdot": "op *", "times": "op *", "ast": "op *", "div": "op /", "pm": "op ±", "mp": "op ∓", "le": "rel ≤",
@@ -57,10 +64,12 @@ _COMMANDS = {
     "Im": "func im", "dotsc": "op …", "arg": "func arg",
 }  # fmt: skip
 _STRUCTURES = frozenset(
-    "frac dfrac tfrac cfrac sqrt binom dbinom tbinom sum prod int lim boxed overline bar hat vec tilde dot pmod "
-    "underline mathcal mathscr mathfrak widehat fbox".split()
+    wordlist(
+        "frac dfrac tfrac cfrac sqrt binom dbinom tbinom sum prod int lim boxed overline bar hat vec tilde dot pmod "
+        "underline mathcal mathscr mathfrak widehat fbox"
+    )
 )
-_TEXT = frozenset("text mathrm textbf textit textrm mbox operatorname mathbf mathit rm bm boldsymbol mathsf".split())
+_TEXT = frozenset(wordlist("text mathrm textbf textit textrm mbox operatorname mathbf mathit rm bm boldsymbol mathsf"))
 _SIGNS = {
     "·": "op *", "×": "op *", "∗": "op *", "⋅": "op *", "÷": "op /", "−": "op -", "–": "op -", "⁄": "op /", "±": "op ±",
     "∓": "op ∓", "≤": "rel ≤", "≥": "rel ≥", "≠": "rel ≠", "≈": "rel ≈", "≡": "rel ≡", "∈": "rel ∈", "<": "rel <",
@@ -162,19 +171,22 @@ class _Lexer:
             raise Degenerate(f"unknown digit {self.text[self.at]!r}")
         written = found[0]
         before = self.out[-1] if self.out else None
-        if before and before.kind == "cmd" and before.text in ("frac", "binom") or self._second_of_frac():
+        if (before and before.kind == "cmd" and before.text in ("frac", "binom")) or self._second_of_frac():
             written = written[0]  # \frac12 is one half
         if "," in written.replace("{,}", "") and "\\," not in written and self.depth > 0:
             raise Ambiguous(f"{written} inside brackets is a number or several")
         plain = re.sub(r"\{,\}|\\,|,", "", written)
-        mantissa, _, exponent = re.split("[eE]", plain)[0], "", (re.split("[eE]", plain) + ["0"])[1]
+        mantissa, _, exponent = plain.lower().partition("e")
+        exponent = exponent or "0"
         if len(plain) > MAX_DIGITS or abs(int(exponent)) > MAX_DIGITS:
             raise TooLarge("a number of thousands of digits")
         value = Fraction(mantissa) * Fraction(10) ** int(exponent)
         places = len(mantissa.partition(".")[2]) if exponent == "0" else None
         length = len(written)
         if "." in self.text[self.at : self.at + length + 1] and (
-            again := _REPEATING.match(self.text, self.at + length + (self.text[self.at + length : self.at + length + 1] == "."))
+            again := _REPEATING.match(
+                self.text, self.at + length + (self.text[self.at + length : self.at + length + 1] == ".")
+            )
         ):
             digits = next(one for one in again.groups() if one)
             decimals = len(mantissa.partition(".")[2])
@@ -218,7 +230,7 @@ class _Lexer:
                              "fbox": "boxed"}.get(name, name), length)  # fmt: skip
         elif name in _COMMANDS:
             self.add(*_split(_COMMANDS[name]), length)
-        elif name in _FUNCTIONS and name not in ("sqrt",):
+        elif name in FUNCTIONS and name not in ("sqrt",):
             self.add("func", name, length)
         elif name in GREEK:
             self.add("sym", name, length)
@@ -237,7 +249,7 @@ class _Lexer:
             self.spaced = True
         elif words.lower() in ("or", "and"):
             self.add("join", words.lower(), length)
-        elif words in _FUNCTIONS and words != "min":
+        elif words in FUNCTIONS and words != "min":
             self.add("func", words, length)
         else:
             self.add("text", words, length)
@@ -250,7 +262,7 @@ class _Lexer:
             self.add("join", low, len(word))
         elif low == "mod":
             self.add("op", "mod", len(word))
-        elif low in _FUNCTIONS and not (low == "min" and not self.text[self.at + 3 :].lstrip().startswith("(")):
+        elif low in FUNCTIONS and not (low == "min" and not self.text[self.at + 3 :].lstrip().startswith("(")):
             self.add("func", low, len(word))
         elif low in ("pi", "infinity", "inf"):
             self.add("sym", "π" if low == "pi" else "∞", len(word))

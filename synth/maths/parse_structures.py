@@ -10,19 +10,22 @@ from sympy import Expr, Function, Integer, Rational, S, Symbol
 from . import build
 from .errors import Ambiguous, Degenerate, TooLarge
 from .lexer import Token
+from .lexicon import wordlist
 from .units import unit
 from .values import Value
 
 _WORDS = {
     word: value
     for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen twenty".split()
+        wordlist(
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+            "seventeen eighteen nineteen twenty"
+        )
     )
 } | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 # Letters that, before a bracket, are a function's name and not a factor.
-_FUNCTION_NAMES = frozenset("f g h F G H P".split())
+_FUNCTION_NAMES = frozenset(wordlist("f g h F G H P"))
 _MAX_TERMS = 300
 
 
@@ -164,7 +167,7 @@ class Structures:
         total, part = 0, 0
         while True:
             if low in _WORDS:
-                if part % 10 and part % 100 != 0 or (part % 100 and _WORDS[low] >= 10):
+                if (part % 10 and part % 100 != 0) or (part % 100 and _WORDS[low] >= 10):
                     raise Degenerate("number words that do not follow on each other")
                 part += _WORDS[low]
             else:
@@ -362,7 +365,9 @@ class Structures:
         if self.peek().text == "^":
             raise Ambiguous("a limit from one side")
         self.expect("}")
-        return sympy.Limit(self.product(), Symbol(name), point, "+" if point in (S.Infinity, S.NegativeInfinity) else "+-")
+        return sympy.Limit(
+            self.product(), Symbol(name), point, "+" if point in (S.Infinity, S.NegativeInfinity) else "+-"
+        )
 
 
 def is_number_word(word: str) -> bool:
@@ -382,6 +387,8 @@ def _differential(pair: list[Token]) -> str:
 
 # Short words that are English and never a product of letters.
 _ENGLISH = frozenset(
-    "the is it if in on of to so we be by he at as or and an am for not no yes was are its let can any all has had "
-    "may set so now get but per via who why how you our out use two one new end too via".split()
+    wordlist(
+        "the is it if in on of to so we be by he at as or and an am for not no yes was are its let can any all has had "
+        "may set so now get but per via who why how you our out use two one new end too via"
+    )
 )

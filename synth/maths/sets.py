@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import sympy
 from sympy import Expr, S, Symbol
@@ -17,7 +18,9 @@ _OPS: dict[str, Callable[[Expr, Expr], Expr]] = {
 
 
 def real_set(value: Value) -> tuple[Expr | None, sympy.Set]:
-    """(variable, set of real numbers); the variable is None for a set that names none. A pair in brackets is an interval.
+    """(variable, set of real numbers); the variable is None for a set that names none.
+
+    A pair in brackets is an interval.
 
     Raises:
         Degenerate: the value is no set of real numbers.
@@ -46,10 +49,7 @@ def real_set(value: Value) -> tuple[Expr | None, sympy.Set]:
 
 
 def _interval(low: Expr, high: Expr, low_open: bool, high_open: bool) -> sympy.Set:
-    if not (low.is_number and high.is_number) or low.is_real is False or high.is_real is False:
-        if not {low, high} & {S.Infinity, S.NegativeInfinity}:
-            raise Ambiguous("an interval between what are not numbers")
-    if not (low.is_number and high.is_number):
+    if not all(one.is_number and one.is_extended_real for one in (low, high)):
         raise Ambiguous("an interval between what are not numbers")
     if bool(low > high):
         raise Degenerate("an interval whose ends are the wrong way round")
@@ -91,7 +91,7 @@ def _solved(op: str, a: Expr, b: Expr, x: Symbol) -> sympy.Set:
         return S.Reals if op in "<>" else S.EmptySet
     if op == "≠":
         return sympy.Complement(S.Reals, _solved("=", a, b, x))
-    if a == x and b.is_number or b == x and a.is_number:
+    if (a == x and b.is_number) or (b == x and a.is_number):
         flip = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "="}
         number, op = (b, op) if a == x else (a, flip[op])
         return {
@@ -129,7 +129,7 @@ def same(left: sympy.Set, right: sympy.Set) -> bool | None:
     inside = [left.boundary, right.boundary]
     if all(isinstance(one, sympy.FiniteSet) for one in inside):
         edges = sorted({float(one) for edge in inside for one in edge if one.is_real})
-        between = [(a + b) / 2 for a, b in zip(edges, edges[1:], strict=False) if b - a > 1e-9]
+        between = [(a + b) / 2 for a, b in pairwise(edges) if b - a > 1e-9]
         beyond = [edges[0] - 1, edges[-1] + 1] if edges else [0.0]
         exact = [one for edge in inside for one in edge if one.is_rational]
         for at in [*map(sympy.nsimplify, between + beyond), *exact]:

@@ -107,7 +107,12 @@ def _named(value: Value) -> tuple[Expr | None, Value]:
         found = [_named(one) for one in several]
         names = [name for name, _ in found if name is not None]
         # "x = 1, 2": the first value has the name, for the others too.
-        if names and names[0] == found[0][0] and set(names) == {names[0]} and all(isinstance(one, Number) for _, one in found):
+        if (
+            names
+            and names[0] == found[0][0]
+            and set(names) == {names[0]}
+            and all(isinstance(one, Number) for _, one in found)
+        ):
             return names[0], Sequence("set", tuple(one for _, one in found))
     return None, value
 
@@ -303,5 +308,3 @@ def _sets_of_roots(gold: Relation, answer: Relation) -> Outcome:
     if verdict is None:
         return _undecided("roots that cannot be compared")
     return _EQUAL if verdict else _different("other roots")
-
-

@@ -12,6 +12,8 @@ from functools import lru_cache
 
 from sympy import Expr, Integer, Rational, Symbol, pi
 
+from .lexicon import wordlist
+
 _BASE = {
     "length": "m metre meter", "mass": "", "time": "s sec second", "current": "A ampere amp", "heat": "K kelvin",
     "amount": "mol mole", "light": "cd candela", "celsius": "°C ℃ celsius", "fahrenheit": "°F ℉ fahrenheit",
@@ -38,16 +40,18 @@ _DERIVED = {
 }  # fmt: skip
 _PREFIXES = {"n": -9, "μ": -6, "µ": -6, "u": -6, "m": -3, "c": -2, "d": -1, "k": 3, "M": 6, "G": 9, "T": 12}
 _LONG_PREFIXES = {"nano": -9, "micro": -6, "milli": -3, "centi": -2, "deci": -1, "kilo": 3, "mega": 6, "giga": 9}
-_PREFIXED = frozenset("m g s A mol L l N J W Pa Hz C V F Ω T eV cal bit B bar K".split())
+_PREFIXED = frozenset(wordlist("m g s A mol L l N J W Pa Hz C V F Ω T eV cal bit B bar K"))
 _LONG_PREFIXED = frozenset(
-    "metre meter gram gramme second ampere mole litre liter newton joule watt pascal hertz volt ohm byte bit".split()
+    wordlist("metre meter gram gramme second ampere mole litre liter newton joule watt pascal hertz volt ohm byte bit")
 )
-_WHOLE = frozenset("° deg degree degrees % percent rad radian radians".split())
+_WHOLE = frozenset(wordlist("° deg degree degrees % percent rad radian radians"))
 _POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
 # Words after a number that tell about it and are no unit; a text with one of them is not a quantity.
 _NO_NOUNS = frozenset(
-    "the of is are was and or not to from in at by for with than then if so as it be no more less times plus minus "
-    "divided over about only each".split()
+    wordlist(
+        "the of is are was and or not to from in at by for with than then if so as it be no more less times plus minus "
+        "divided over about only each"
+    )
 )
 
 

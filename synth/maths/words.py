@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from .lexicon import wordlist
 from .values import SetExpr, Text, Value
 
 # Words of one class exclude each other; those of one row mean the same.
@@ -19,9 +20,9 @@ _CLASSES: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("greater", "larger", "more"), ("less", "smaller", "fewer"), ("equal", "the same")),
     (("acute",), ("right",), ("obtuse",)),
     (("north",), ("south",), ("east",), ("west",)),
-    tuple((day,) for day in "monday tuesday wednesday thursday friday saturday sunday".split()),
-    tuple((month,) for month in (
-        "january february march april may june july august september october november december").split()),
+    tuple((day,) for day in wordlist("monday tuesday wednesday thursday friday saturday sunday")),
+    tuple((month,) for month in wordlist("january february march april may june july august september october november "
+                                         "december")),
     (("undefined", "not defined"), ("does not exist", "dne", "the limit does not exist"),
      ("infinity", "infinite", "infinitely many"), ("no solution", "no solutions", "none", "there is no solution")),
 )  # fmt: skip

@@ -7,6 +7,7 @@ with the reason, and the other chains of the same text are still judged.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -85,13 +86,16 @@ class Worker:
             self._process.wait()
             for pipe in (self._process.stdin, self._process.stdout):
                 if pipe is not None:
-                    pipe.close()
+                    with contextlib.suppress(BrokenPipeError):  # a request that the process never read
+                        pipe.close()
             self._process, self._buffer = None, b""
 
     def __enter__(self) -> Worker:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     # ---- the process -----------------------------------------------------------------------------------------------
