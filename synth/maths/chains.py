@@ -15,6 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from sympy import Expr, Rational, Symbol
+from sympy.core.function import AppliedUndef
 
 from . import decide
 from .context import Context
@@ -98,9 +99,11 @@ def summary(found: list[Step]) -> list[Check]:
 
 def _chain(chain: Chain, context: Context) -> list[Step]:
     values: list[Value | str] = []
+    # `i = 3` and `e > 0` say that the letter is a variable of this text.
+    context.letters |= {side.text for side in chain.sides if side.text in ("i", "e")}
     for side in chain.sides:
         try:
-            values.append(parse(side.text))
+            values.append(parse(side.text, frozenset(context.letters)))
         except UNREADABLE as error:
             values.append(f"{side.text[:40]!r}: {error}")
     _learn(chain, values, context)
@@ -139,6 +142,8 @@ def _step(chain: Chain, at: int, op: str, left: Value | str, right: Value | str,
     if op == "=":
         texts = chain.sides[at].text, chain.sides[at + 1].text
         return _equality(a, b, (left, right), texts, claimed and not _condition(chain), context)
+    if left.expr.has(AppliedUndef) or right.expr.has(AppliedUndef):
+        return "given", "a condition"
     return _inequality(a, op, b, claimed, context)
 
 
@@ -181,6 +186,8 @@ def _equality(
 
 def _inequality(a: Expr, op: str, b: Expr, claimed: bool, context: Context) -> tuple[str, str]:
     names = _variables(a) | _variables(b)
+    if a.is_Symbol or b.is_Symbol:
+        return "given", "a condition"
     known = {name: context.values[name] for name in names if name in context.values}
     verdict = decide.compare(a, op, b, context.domains)
     if verdict.holds is not True and known and not known.keys() & context.contested:
@@ -190,8 +197,6 @@ def _inequality(a: Expr, op: str, b: Expr, claimed: bool, context: Context) -> t
         return {True: ("true", ""), False: ("false", verdict.reason), None: ("undecided", verdict.reason)}[
             verdict.holds
         ]
-    if a.is_Symbol or b.is_Symbol:
-        return "given", "a condition"
     if verdict.holds:
         return "true", ""
     if verdict.holds is False and claimed:

@@ -28,6 +28,7 @@ class Context:
     domains: dict[str, Domain] = field(default_factory=dict)
     values: dict[Symbol, Expr] = field(default_factory=dict)
     contested: set[Symbol] = field(default_factory=set)
+    letters: set[str] = field(default_factory=set)
     functions: dict[str, tuple[tuple[Expr, ...], Expr] | None] = field(default_factory=dict)
 
     def read_words(self, text: str) -> None:

@@ -162,12 +162,15 @@ def _finished(chain: Chain) -> Chain:
 # ---- plain lines ---------------------------------------------------------------------------------------------------
 
 _TOKEN = re.compile(r"\S+")
+# Signs of programs and of arrows; `+=` is no equation.
+_CODE_SIGNS = re.compile(r"==|=>|->|<-|[+\-*/%|]=|\w\[")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SIGNS_ONLY = re.compile(r"[\w.,+\-−*/^()\[\]{}=<>≤≥≈≠±·×÷√π°%!²³⁴ⁿ|∞]+")
 # Words that make a number beside them part of something else ("minus 10 = 50", "= 3 dozen").
 _CUTS_LEFT = frozenset(
     wordlist("minus plus times by over of per to from than less more dozen hundred thousand million")
 )
+_OPERATORS = ("+", "-", "−", "*", "/", "·", "×", "÷", "^", "**")
 _CUTS_RIGHT = frozenset(
     wordlist("minus plus times divided over to percent dozen hundred thousand million billion more less mod modulo")
 )
@@ -178,12 +181,19 @@ def _of_lines(plain: str, text: str) -> Iterator[Chain]:
     last: Chain | None = None
     for line in plain.split("\n"):
         found = list(_of_line(line, at, text))
-        if found and last is not None and not found[0].sides[0].text:
+        if (
+            found
+            and last is not None
+            and not found[0].sides[0].text
+            and not line[: found[0].sides[1].start - at].strip(" =<>≤≥≈≠")
+        ):
             found[0].sides[0] = last.sides[-1]
             found[0].broken |= {"goes on"}
         complete = [one for one in found if one.sides[0].text]
         yield from complete
-        last = complete[-1] if complete else None
+        # A line that begins with a relation goes on from this one only if nothing stands behind the chain here.
+        ends = complete and not line[complete[-1].sides[-1].stop - at :].strip(" .,;")
+        last = complete[-1] if ends else None
         at += len(line) + 1
 
 
@@ -192,6 +202,10 @@ def _of_line(line: str, shift: int, text: str) -> Iterator[Chain]:
     word_before = ""
     for token in [*_TOKEN.finditer(line), None]:
         if token is not None and _mathematical(token[0], run[-1][0] if run else ""):
+            apart = bool(run) and (token.start() - run[-1].end() > 1 or (_WHOLE.match(token[0]) and _has_relation(run)))
+            if apart:  # columns, and `a=1 b=2`
+                yield from _of_run(line, run, word_before, "", shift, text)
+                run, word_before = [], ""
             run.append(token)
             if not token[0].endswith((",", ";", ":", "?")):
                 continue
@@ -205,8 +219,15 @@ def _of_line(line: str, shift: int, text: str) -> Iterator[Chain]:
         run, word_before = [], "" if token is None or token[0].endswith((".", ",", ":", ";")) else word
 
 
+_WHOLE = re.compile(r"\w[\w/()]*=\S")
+
+
+def _has_relation(run: list[re.Match[str]]) -> bool:
+    return any(sign in token[0] for token in run for sign in "=<>≤≥≈≠")
+
+
 def _mathematical(token: str, before: str) -> bool:
-    if not _SIGNS_ONLY.fullmatch(token.rstrip("?;:")) or "==" in token or "=>" in token or "->" in token:
+    if not _SIGNS_ONLY.fullmatch(token.rstrip("?;:")) or _CODE_SIGNS.search(token):
         return False
     core = token.strip(".,;:?!()[]")
     runs = _LETTERS.findall(core)
@@ -218,25 +239,36 @@ def _mathematical(token: str, before: str) -> bool:
     return all(len(one) <= 2 or one in FUNCTIONS or one in GREEK or unit(one) is not None for one in runs)
 
 
+def _balanced(text: str) -> bool:
+    depth = 0
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
 def _of_run(line: str, run: list[re.Match[str]], left: str, right: str, shift: int, text: str) -> Iterator[Chain]:
     while run and run[0][0] in ("a", "A", "I") and (len(run) < 2 or run[1][0][0] not in "=+-*/^<>≤≥≈≠·×÷"):
         run = run[1:]
-    if not run or not any(sign in line[run[0].start() : run[-1].end()] for sign in "=<>≤≥≈≠"):
+    if not run or not _has_relation(run):
         return
     start, stop = run[0].start(), run[-1].end()
     body = line[start:stop].rstrip(".,;:?")
     for chain in _clauses(body, shift + start):
         chain.latex = False
         chain.before = text[max(0, shift + start - 60) : shift + start]
-        if left in _CUTS_LEFT:
+        if left in _CUTS_LEFT or (left and run[0][0] in _OPERATORS):
             chain.broken.add("left")
         if left == "and":
             chain.broken.add("and")  # "two hundred and 5 = 205"
-        if right in _CUTS_RIGHT or body.endswith("!"):
+        if right in _CUTS_RIGHT or run[-1][0] in _OPERATORS or body.endswith("!"):
             chain.broken.add("right")
         if chain.ops and chain.sides[-1].text == "":
             chain.sides.pop()
             chain.ops.pop()
+        if not all(_balanced(side.text) for side in chain.sides) or not all(side.text for side in chain.sides[1:]):
+            continue  # words have cut through a bracket: what is left is no formula
         if left == "or" or right == "or":
             chain.choice = True
         if chain.ops:

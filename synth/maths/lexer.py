@@ -264,8 +264,8 @@ class _Lexer:
             self.add("op", "mod", len(word))
         elif low in FUNCTIONS and not (low == "min" and not self.text[self.at + 3 :].lstrip().startswith("(")):
             self.add("func", low, len(word))
-        elif low in ("pi", "infinity", "inf"):
-            self.add("sym", "π" if low == "pi" else "∞", len(word))
+        elif word == "pi" or low in ("infinity", "inf"):
+            self.add("sym", "π" if word == "pi" else "∞", len(word))
         elif low in ("union", "u") and word != "u":
             self.add("set", "∪", len(word))
         elif low in GREEK:

@@ -25,7 +25,7 @@ _WORDS = {
 } | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 # Letters that, before a bracket, are a function's name and not a factor.
-_FUNCTION_NAMES = frozenset(wordlist("f g h F G H P"))
+_FUNCTION_NAMES = frozenset(wordlist("f g h F G H P phi varphi sigma mu psi Gamma zeta Phi Psi chi delta"))
 _MAX_TERMS = 300
 
 
@@ -47,6 +47,7 @@ class Structures:
     product: Callable[[], Expr]
     postfix: Callable[[Expr], Expr]
     relation: Callable[[], Value]
+    _comma_inside: Callable[[int], bool]
     joined: Callable[[], Value]
     symbol: Callable[[str], Expr]
     starts_factor: Callable[[Token], bool]
@@ -75,6 +76,8 @@ class Structures:
         if token.kind == "cmd":
             return self._command(token)
         if token.kind == "text":
+            if self.peek().text == "(":
+                raise Ambiguous(f"{token.text}(…) is a product or a function's value")
             return Symbol(f"text {' '.join(token.text.split()).lower()}")
         if token.kind == "word":
             return self._word(token)
@@ -128,7 +131,7 @@ class Structures:
             name = f"{name}_{self.group_text()}"
         if self.peek().text == "′":
             raise Degenerate("a derivative")
-        if token.text in _FUNCTION_NAMES and self.peek().text == "(":
+        if self.peek().text == "(" and self._calls(token.text):
             self.next()
             arguments = [self.sum()]
             while self.peek().text == ",":
@@ -137,6 +140,21 @@ class Structures:
             self.expect(")")
             return Function(name)(*arguments)
         return self.symbol(name)
+
+    def _calls(self, letter: str) -> bool:
+        """Whether a letter before a bracket is a function's name: φ(n), y(t), f(2x), d(a, b), but not n(n + 1).
+
+        Raises Ambiguous for a(3), which is a product or a value of a function.
+        """
+        if letter in _FUNCTION_NAMES:
+            return True
+        if letter in ("π", "e", "i", "∞"):
+            return False
+        inside, closer = self.tokens[self.at + 1 : self.at + 3] if len(self.tokens) > self.at + 2 else (None, None)
+        lone = inside is not None and closer is not None and closer.text == ")"
+        if lone and inside is not None and inside.kind == "num" and len(letter) == 1:
+            raise Ambiguous(f"{letter}({inside.text}) is a product or a function's value")
+        return (lone and inside is not None and inside.kind in ("num", "sym")) or self._comma_inside(self.at)
 
     def _currency(self, token: Token) -> Expr:
         value = self.postfix(self.primary())

@@ -29,11 +29,8 @@ def _grown(inner: st.SearchStrategy[sympy.Expr]) -> st.SearchStrategy[sympy.Expr
     )
 
 
-_EXPRESSIONS = st.recursive(
-    st.one_of(st.sampled_from((_X, _Y)), st.fractions(-9, 9, max_denominator=6).map(sympy.Rational)),
-    _grown,
-    max_leaves=5,
-)
+_NUMBERS = st.fractions(-9, 9, max_denominator=6).map(sympy.Rational)
+_EXPRESSIONS = st.recursive(st.sampled_from((_X, _Y)) | _NUMBERS, _grown, max_leaves=5)
 
 
 def latex(expr: sympy.Expr) -> str:
@@ -43,7 +40,7 @@ def latex(expr: sympy.Expr) -> str:
 def rewritten(expr: sympy.Expr, way: int) -> sympy.Expr:
     try:
         return _WAYS[way](expr)
-    except sympy.PolynomialError:
+    except (sympy.PolynomialError, NotImplementedError):
         return expr + 0  # apart knows one variable only
 
 
@@ -93,5 +90,5 @@ def test_a_formula_with_a_sign_too_many_is_refused(a: int, b: int, more: str) ->
 @given(st.integers(-999, 999), st.integers(-999, 999))
 def test_answers_agree_with_arithmetic(a: int, b: int) -> None:
     assert (judge(Pair(str(a), str(b))).verdict == "equal") == (a == b)
-    assert judge(Pair(f"{a} + {b}", f"${a + b}$")).verdict in ("equal", "undecided") if b >= 0 else True
+    assert judge(Pair(f"{a} + ({b})", f"${a + b}$")).verdict == "equal"
     assert judge(Pair(str(a + b), str(a + b + 1))).verdict == "different"
