@@ -16,6 +16,7 @@ from sympy import Rational
 from . import decide, units
 from .errors import UNREADABLE, Degenerate
 from .parse import parse
+from .parse_units import LETTER_UNITS
 from .result import Check
 from .shapes import compare_shapes
 from .values import Number, Text, Value
@@ -187,7 +188,11 @@ def _compare(gold: Value, answer: Value, gold_text: str, answer_text: str, order
     if isinstance(gold, Text) or isinstance(answer, Text):
         return Judgement(*compare_words(gold, answer, gold_text, answer_text))
     if isinstance(gold, Number) and isinstance(answer, Number):
-        return numbers(gold, answer, _bare(gold_text), _bare(answer_text))
+        found = numbers(gold, answer, _bare(gold_text), _bare(answer_text))
+        letters = {one.name for one in gold.expr.free_symbols | answer.expr.free_symbols} & LETTER_UNITS
+        if found.verdict == "different" and letters and (gold.marks or answer.marks):
+            return Judgement("undecided", "unit", f"{', '.join(sorted(letters))}: a variable or a unit")
+        return found
     return Judgement(*compare_shapes(gold, answer, ordered, lambda a, b: numbers(a, b)[:3]))
 
 

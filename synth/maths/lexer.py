@@ -251,6 +251,8 @@ class _Lexer:
             self.add("join", words.lower(), length)
         elif words in FUNCTIONS and words != "min":
             self.add("func", words, length)
+        elif _NUMBER.fullmatch(words) and "," not in words:
+            self.add("num", words, length, Fraction(words), len(words.partition(".")[2]))
         else:
             self.add("text", words, length)
 

@@ -250,14 +250,19 @@ class Parser(Structures, Units):
             if token.kind == "op" and token.text in ("*", "/"):
                 after_unit = self.unit_end == self.at
                 self.next()
+                after_unit |= self.peek().kind in ("text", "word")
                 right = (self.lone_unit() if after_unit else None) or self.signed(self.power)
                 slash = token.text == "/"
                 value = build.divide(value, right) if slash else build.multiply(value, right)
+            elif token.kind == "num" and self.unit_end == self.at:
+                return self.compound(value)
             elif token.kind == "op" and token.text == "mod":
                 self.next()
                 value = build.modulo(value, self.power())
             elif (found := self.unit_here()) is not None:
                 value, slash = build.multiply(value, found), False
+            elif token.kind == "text" and self.tokens[self.at - 1].kind == "num":
+                raise Degenerate(f"the words {token.text!r} behind a number")
             elif self.starts_factor(token):
                 before = self.tokens[self.at - 1]
                 if token.kind == "num" and before.kind in ("num", "close", "sym") and before.text != "}":

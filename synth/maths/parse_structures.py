@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-import sympy
-from sympy import Expr, Function, Integer, Rational, S, Symbol
+from sympy import Expr, Function, Integer, Rational, Symbol
 
 from . import build
-from .errors import Ambiguous, Degenerate, TooLarge
+from .errors import Ambiguous, Degenerate
 from .lexer import Token
 from .lexicon import wordlist
+from .parse_limits import Limits
 from .units import unit
 from .values import Value
 
@@ -26,10 +27,9 @@ _WORDS = {
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 # Letters that, before a bracket, are a function's name and not a factor.
 _FUNCTION_NAMES = frozenset(wordlist("f g h F G H P phi varphi sigma mu psi Gamma zeta Phi Psi chi delta"))
-_MAX_TERMS = 300
 
 
-class Structures:
+class Structures(Limits):
     """Part of the parser; what it takes from there is declared here."""
 
     tokens: list[Token]
@@ -78,6 +78,8 @@ class Structures:
         if token.kind == "text":
             if self.peek().text == "(":
                 raise Ambiguous(f"{token.text}(…) is a product or a function's value")
+            if not re.fullmatch(r"[^\W\d_][\w\s'’-]*", token.text):
+                raise Degenerate(f"the words {token.text!r}")
             return Symbol(f"text {' '.join(token.text.split()).lower()}")
         if token.kind == "word":
             return self._word(token)
@@ -322,91 +324,16 @@ class Structures:
             raise Degenerate("≡ and (mod n) belong together")
         return value
 
-    def _bounds(self) -> tuple[Expr | None, Expr | None, str | None]:
-        """Lower and upper bound, and the name bound by `k=` below."""
-        low = high = name = None
-        while self.peek().kind == "op" and self.peek().text in ("^", "_"):
-            if self.next().text == "^":
-                high = self.signed(self.group)
-                continue
-            if self.peek().text == "{" and self.tokens[self.at + 2].text == "=":
-                self.next()
-                name = self.next().text
-                self.next()
-                self.variables.add(name)
-                low = self.sum()
-                self.expect("}")
-            else:
-                low = self.signed(self.group)
-        return low, high, name
-
-    def _summed(self, kind: str) -> Expr:
-        low, high, name = self._bounds()
-        if low is None or high is None or name is None:
-            raise Degenerate("a sum without both bounds")
-        inner = self.product()
-        index = Symbol(name)
-        if low.is_Integer and high.is_Integer:
-            if high - low > _MAX_TERMS:
-                if not inner.is_polynomial(index):
-                    raise TooLarge(f"a sum or product of more than {_MAX_TERMS} terms")
-                return sympy.Sum(inner, (index, low, high))
-            terms = [inner.subs(index, value) for value in range(int(low), int(high) + 1)]
-            return sympy.Add(*terms) if kind == "sum" else sympy.Mul(*terms)
-        return (sympy.Sum if kind == "sum" else sympy.Product)(inner, (index, low, high))
-
-    def _integral(self) -> Expr:
-        low, high, _ = self._bounds()
-        end, depth = self.at, 0
-        while not (depth == 0 and (name := _differential(self.tokens[end : end + 2]))):
-            depth += (self.tokens[end].kind == "open") - (self.tokens[end].kind == "close")
-            if self.tokens[end].kind == "end" or depth < 0:
-                raise Degenerate("an integral without its dx")
-            end += 1
-        if low is None or high is None:
-            raise Degenerate("an integral without bounds stands for many functions")
-        hidden, self.tokens = self.tokens, [*self.tokens[:end], Token("end", "", end, end)]
-        inner = self.sum() if self.at < end else Integer(1)
-        if self.at != end:
-            raise Degenerate("an integrand that cannot be read")
-        self.tokens = hidden
-        self.at = end + (1 if self.tokens[end].kind == "word" else 2)
-        return sympy.Integral(inner, (Symbol(name), low, high))
-
-    def _limit(self) -> Expr:
-        self.expect("_")
-        self.expect("{")
-        name = self.next().text
-        self.expect("→")
-        self.variables.add(name)
-        point = self.sum()
-        if self.peek().text == "^":
-            raise Ambiguous("a limit from one side")
-        self.expect("}")
-        return sympy.Limit(
-            self.product(), Symbol(name), point, "+" if point in (S.Infinity, S.NegativeInfinity) else "+-"
-        )
-
 
 def is_number_word(word: str) -> bool:
     """Whether it is `three`, `dozen` and the like."""
     return word.lower() in _WORDS or word.lower() in _SCALES
 
 
-def _differential(pair: list[Token]) -> str:
-    """The x of dx, where that is what comes; else nothing."""
-    first = pair[0]
-    if first.kind == "word" and len(first.text) == 2 and first.text[0] == "d":
-        return first.text[1]
-    if first.text == "d" and len(pair) == 2 and pair[1].kind == "sym":
-        return pair[1].text
-    return ""
-
-
 # Short words that are English and never a product of letters.
 _ENGLISH = frozenset(
     wordlist(
         "the is it if in on of to so we be by he at as or and an am for not no yes was are its let can any all has had "
-        "may set so now get but per via who why how you our out use two one new end too via"
+        "may set so now get but per via pm who why how you our out use two one new end too via"
     )
 )

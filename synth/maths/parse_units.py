@@ -11,10 +11,10 @@ from .errors import Degenerate
 from .lexer import Token
 from .lexicon import wordlist
 from .parse_structures import is_number_word
-from .units import noun, unit, unit_phrase
+from .units import dimensions, noun, unit, unit_phrase
 
 # Single letters that are units after a number and a space, where nothing but a unit can follow.
-_LETTER_UNITS = frozenset(wordlist("m s g h L l N J W V A C F K T B M"))
+LETTER_UNITS = frozenset(wordlist("m s g h L l N J W V A C F K T B M"))
 
 
 class Units:
@@ -29,6 +29,14 @@ class Units:
     peek: Callable[[], Token]
     next: Callable[[], Token]
     exponent: Callable[[], Expr]
+    product: Callable[[], Expr]
+
+    def compound(self, value: Expr) -> Expr:
+        """5 feet 6 inches: the sum. Raises Degenerate where the second is of another kind than the first."""
+        right = self.product()
+        if dimensions(value) != dimensions(right):
+            raise Degenerate("a number behind a unit")
+        return build.add(value, right)
 
     def mark(self, sign: str, value: Expr) -> Expr:
         self.marks.add(sign)
@@ -58,7 +66,7 @@ class Units:
             after = self.tokens[self.at + len(phrase)]
             ends = after.kind in ("end", "sep", "join", "rel") or after.text in ("/", "^")
             words = " ".join(one.text for one in phrase)
-            if token.text in _LETTER_UNITS and ends and (found := unit_phrase(words)) is not None:
+            if token.text in LETTER_UNITS and ends and (found := unit_phrase(words)) is not None:
                 return self._unit(words, found, len(phrase))
         return None
 

@@ -242,6 +242,8 @@ def _sets(gold: Value, answer: Value) -> Outcome:
     if isinstance(gold, Number) or isinstance(answer, Number):
         return _different("a value is not a condition or a set") if not _is_equation(gold) and not _is_equation(
             answer) else _undecided("an equation and a value")  # fmt: skip
+    if _is_equation(gold) and isinstance(answer, Sequence) and answer.kind == "list":
+        answer = Sequence("set", answer.items)  # the roots of the equation
     if _is(gold, "list") or _is(answer, "list"):
         return _undecided("a list and a set")
     for one, other in ((gold, answer), (answer, gold)):
