@@ -1,0 +1,211 @@
+"""V3: polarity, modality, quantity, comparison, conditions, roles and references, sentence by sentence.
+
+The closer a rewritten sentence is to its source, the finer it is compared. In a close group the cues must be the same,
+class by class, and so must the order of what a verb or a preposition stands between. In a loose one only what cannot
+come from paraphrase counts: one class in the place of another, a word negated on one side alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from .align import Group, Source, opened
+from .cues import PRONOUNS
+from .facts import Cue, FactSheet
+from .result import Check, at_most
+from .roles import exchanged
+from .rules import Rules
+
+Spans = list[tuple[int, int]]
+_STILL = 0.25  # similarity from which on a loose sentence is still the same one
+_CLEAR = frozenset({"all", "most", "some", "few", "only"})
+
+
+def logic(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules) -> list[Check]:
+    """The checks of this level."""
+    faults: dict[str, Spans] = {name: [] for name in ("neg", "modal", "quant", "comp", "scope", "role", "coref")}
+    mine, theirs = _by_sentence(rewrite), _by_sentence(source.sheet)
+    totals = _differences(rewrite.cues, source.sheet.cues)
+    for group in groups:
+        said = [cue for number in group.rewrite for cue in mine.get(number, ())]
+        meant = [cue for number in group.source for cue in theirs.get(number, ())]
+        close = group.similarity >= rules.close
+        if said or meant:
+            _cues(source, rewrite, group, said, meant, close, totals, faults)
+        if close:
+            faults["role"] += exchanged(source.sheet, rewrite, group.source, group.rewrite)
+        if close:
+            faults["coref"] += _references(source, rewrite, group)
+    limits = (("negation", "neg", rules.negation), ("modal", "modal", rules.modal), ("quantifier", "quant",
+    rules.quantifier),
+              ("comparator", "comp", rules.comparator), ("scope", "scope", rules.scope), ("role", "role", rules.role),
+              ("reference", "coref", rules.reference))  # fmt: skip
+    return [at_most(name, code, faults[code], limit) for name, code, limit in limits if limit is not None]
+
+
+def _by_sentence(sheet: FactSheet) -> dict[int, list[Cue]]:
+    found: dict[int, list[Cue]] = {}
+    for cue in sheet.cues:
+        found.setdefault(cue.sentence, []).append(cue)
+    return found
+
+
+def _cues(source: Source, rewrite: FactSheet, group: Group, said: list[Cue], meant: list[Cue], close: bool,
+          totals: dict[tuple[str, str], int], faults: dict[str, Spans]) -> None:  # fmt: skip
+    """Compare the cues of a group by kind. One that is missing here and too many elsewhere was told to the wrong
+    sentence, as happens where sentences resemble each other."""
+    place = _place(rewrite, group)
+    counts = _differences(said, meant)
+    changed = {key: difference for key, difference in counts.items() if difference * totals[key] > 0}
+    if changed:
+        for kind, code in (("neg", "neg"), ("modal", "modal"), ("quant", "quant"), ("comp", "comp"), ("cond", "scope")):
+            more = {group_ for (k, group_), n in changed.items() if k == kind and n > 0}
+            less = {group_ for (k, group_), n in changed.items() if k == kind and n < 0}
+            if (more or less) and _counts(kind, more, less, close, changed):
+                faults[code] += [
+                    (cue.start, cue.end) for cue in said if cue.kind == kind and cue.group in more
+                ] or place
+    if not close and changed.get(("cond", "if"), 0) < 0:
+        faults["scope"] += _dropped(source.sheet, rewrite, group, meant)
+    if not changed.keys() & {("neg", "not"), ("quant", "only")}:
+        faults["scope"] += _moved(rewrite, source.sheet, group, said, meant)
+    elif not close and ("neg", "not") in changed:
+        faults["neg"] += _turned(rewrite, source.sheet, group, said, meant)
+
+
+def _differences(said: Iterable[Cue], meant: Iterable[Cue]) -> dict[tuple[str, str], int]:
+    """By kind and class, how many cues more the one has than the other."""
+    found: dict[tuple[str, str], int] = {}
+    for cue in said:
+        found[cue[:2]] = found.get(cue[:2], 0) + 1
+    for cue in meant:
+        found[cue[:2]] = found.get(cue[:2], 0) - 1
+    return found
+
+
+def _counts(kind: str, more: set[str], less: set[str], close: bool, changed: dict[tuple[str, str], int]) -> bool:
+    """Whether these classes, more or less often than in the source, are a change of meaning."""
+    if kind == "modal":
+        return _modality(more, less, close, changed)
+    if kind == "cond":
+        return close
+    if close:
+        return True
+    # In a loose sentence only one class in the place of another tells.
+    return (
+        kind in ("quant", "comp") and bool(more & (_CLEAR | {"up", "down"})) and bool(less & (_CLEAR | {"up", "down"}))
+    )
+
+
+def _modality(more: set[str], less: set[str], close: bool, changed: dict[tuple[str, str], int]) -> bool:
+    """*May* may become *can*, and *will* and *can* may go; obligation, advice and doubt must stay."""
+    strong = {"must", "should"}
+    if (more & strong and less) or (less & strong and more):
+        return True
+    if not close:
+        return False
+    if more & strong or less & strong:
+        return True
+    doubt = changed.get(("modal", "may"), 0) + changed.get(("modal", "can"), 0)
+    return ("may" in less and doubt < 0) or (bool(more & {"may", "can"}) and doubt > 0)
+
+
+def _dropped(source: FactSheet, rewrite: FactSheet, group: Group, meant: list[Cue]) -> Spans:
+    """Of a loose sentence, a condition that is gone together with what it says."""
+    here = _stems(rewrite, group.rewrite)
+    gone = any(cue.kind == "cond" and cue.focus and cue.focus not in here for cue in meant)
+    return _place(rewrite, group) if gone and group.similarity >= _STILL else []
+
+
+def _moved(rewrite: FactSheet, source: FactSheet, group: Group, said: list[Cue], meant: list[Cue]) -> Spans:
+    """Negations, *only* and *all* that bear upon another word of the same sentences than before."""
+    found: Spans = []
+    for kind, name in (("neg", "not"), ("quant", "only"), ("quant", "all"), ("cond", "if")):
+        now = [cue for cue in said if cue.kind == kind and cue.group == name]
+        if not now:
+            continue
+        before = Counter(cue.focus for cue in meant if cue.kind == kind and cue.group == name)
+        gained = Counter(cue.focus for cue in now) - before
+        lost = before - Counter(cue.focus for cue in now)
+        if not gained or not lost:
+            continue
+        here, there = _stems(rewrite, group.rewrite), _stems(source, group.source)
+        if all(focus in here for focus in lost) and all(focus in there for focus in gained):
+            found += [(cue.start, cue.end) for cue in now if cue.focus in gained]
+    return found
+
+
+def _turned(rewrite: FactSheet, source: FactSheet, group: Group, said: list[Cue], meant: list[Cue]) -> Spans:
+    """In loose sentences: a word negated on one side that stands un-negated on the other."""
+    now = {cue.focus for cue in said if cue.kind == "neg"}
+    before = {cue.focus for cue in meant if cue.kind == "neg"}
+    here, there = _stems(rewrite, group.rewrite), _stems(source, group.source)
+    if (now - before) & there and not (before - now):
+        return [(cue.start, cue.end) for cue in said if cue.kind == "neg" and cue.focus in (now - before) & there]
+    if (before - now) & here and not (now - before):
+        return _place(rewrite, group)
+    return []
+
+
+def _references(source: Source, rewrite: FactSheet, group: Group) -> Spans:
+    """Nouns of other sentences that took the place of a noun or a pronoun of this one.
+
+    A pronoun may be replaced by what it stands for; the subject of the sentence before is taken to be that.
+    """
+    here, there = _counted(rewrite, group.rewrite), _counted(source.sheet, group.source)
+    moved = {stem for stem, count in here.items() if count > there.get(stem, 0) and stem in source.heads}
+    if not moved:
+        return []
+    low, high = rewrite.sentences[group.rewrite[0]].low, rewrite.sentences[group.rewrite[-1]].high
+    runs = list(opened(rewrite, low, high))
+    lost = any(count > here.get(stem, 0) and stem in source.heads for stem, count in there.items())
+    before: set[str] = set()
+    for number in group.source:
+        if number:
+            before |= source.subjects[number - 1]
+    pronouns = _pronouns(source.sheet, group.source) - _pronouns(rewrite, group.rewrite)
+    if pronouns:
+        moved = {stem for run in runs for stem in run if stem in moved} - before
+    elif lost:
+        # As a noun: at the end of what the article opens, or before words that the sentence had before.
+        moved &= {stem for run in runs for at, stem in enumerate(run) if all(after in there for after in run[at + 1 :])}
+    else:
+        return []
+    return [
+        (rewrite.starts[at], rewrite.ends[at])
+        for number in group.rewrite
+        for at in range(rewrite.sentences[number].low, rewrite.sentences[number].high)
+        if rewrite.words[at].stem in moved
+    ]
+
+
+def _counted(sheet: FactSheet, numbers: list[int]) -> dict[str, int]:
+    if len(numbers) == 1:
+        return sheet.sentences[numbers[0]].bag
+    found: dict[str, int] = {}
+    for number in numbers:
+        for stem, count in sheet.sentences[number].bag.items():
+            found[stem] = found.get(stem, 0) + count
+    return found
+
+
+def _pronouns(sheet: FactSheet, numbers: Iterable[int]) -> Counter[str]:
+    return Counter(
+        word.lower
+        for number in numbers
+        for word in sheet.words[sheet.sentences[number].low : sheet.sentences[number].high]
+        if word.lower in PRONOUNS
+    )
+
+
+def _stems(sheet: FactSheet, numbers: Iterable[int]) -> set[str]:
+    return {
+        word.stem
+        for number in numbers
+        for word in sheet.words[sheet.sentences[number].low : sheet.sentences[number].high]
+    }
+
+
+def _place(sheet: FactSheet, group: Group) -> Spans:
+    return [(sheet.sentences[group.rewrite[0]].start, sheet.sentences[group.rewrite[0]].end)]

@@ -1,0 +1,90 @@
+"""V2, numbers: none new, none lost, each with its own unit and among its own words; dates likewise."""
+
+from __future__ import annotations
+
+from .facts import FactSheet
+from .places import MARGIN, fit, place_of
+from .quantities import Quantity
+from .result import Check, at_most
+from .rules import Rules
+
+
+def numbers(source: FactSheet, rewrite: FactSheet, rules: Rules) -> list[Check]:
+    """The checks of numbers, units and dates."""
+    keys = {one.key for one in source.numbers}
+    said = {one.key for one in rewrite.numbers}
+    plain: dict[tuple[str, str], list[Quantity]] = {}
+    for one in source.numbers:
+        plain.setdefault(one.plain, []).append(one)
+    years = {("", str(date.year)) for date in source.dates}
+    new: list[tuple[int, int]] = []
+    unit: list[tuple[int, int]] = []
+    for one in rewrite.numbers:
+        if one.key in keys or (one.weak and one.plain not in plain) or one.key in years:
+            continue
+        (unit if one.plain in plain else new).append((one.start, one.end))
+    checks = []
+    if rules.number_new is not None:
+        checks.append(at_most("number_new", "num_new", new, rules.number_new))
+    if rules.unit is not None:
+        checks.append(at_most("unit", "unit", unit, rules.unit))
+    if rules.recall and rules.number_lost is not None:
+        written = {one.plain for one in rewrite.numbers} | {("", str(date.year)) for date in rewrite.dates}
+        lost = [(one.start, one.end) for one in source.numbers
+                if not one.weak and one.key not in said and one.plain not in written]  # fmt: skip
+        checks.append(at_most("number_lost", "num_lost", lost, rules.number_lost, of_source=True))
+    if rules.number_context is not None:
+        checks.append(at_most("number_context", "num_ctx", _displaced(source, rewrite, keys), rules.number_context))
+    if rules.date is not None:
+        checks += _dates(source, rewrite, rules)
+    return checks
+
+
+def _dates(source: FactSheet, rewrite: FactSheet, rules: Rules) -> list[Check]:
+    assert rules.date is not None
+    years = {one.plain[1] for one in source.numbers}
+    new = [
+        (date.start, date.end)
+        for date in rewrite.dates
+        if not any(date.agrees(other) for other in source.dates) and not (str(date.year) in years and not date.month)
+    ]
+    checks = [at_most("date", "date", new, rules.date)]
+    if rules.recall:
+        lost = [
+            (date.start, date.end)
+            for date in source.dates
+            if not any(date.agrees(other) for other in rewrite.dates)
+            and ("", str(date.year)) not in {one.plain for one in rewrite.numbers}
+        ]
+        checks.append(at_most("date_lost", "date", lost, rules.date, of_source=True))
+    return checks
+
+
+def _displaced(source: FactSheet, rewrite: FactSheet, keys: set[tuple[str, str]]) -> list[tuple[int, int]]:
+    """Numbers that stand among the words of another number of the source, and not among their own."""
+    if len(keys) < 2:
+        return []
+    places = [(one.key, place_of(source, one.first, last_of(source, one))) for one in source.numbers]
+    found = []
+    for one in rewrite.numbers:
+        if one.key not in keys:
+            continue
+        here = place_of(rewrite, one.first, last_of(rewrite, one))
+        own = other = 0.0
+        for key, place in places:
+            agreed = fit(here, place)
+            if key == one.key:
+                own = max(own, agreed)
+            else:
+                other = max(other, agreed)
+        if other >= own + MARGIN:
+            found.append((one.start, one.end))
+    return found
+
+
+def last_of(sheet: FactSheet, number: Quantity) -> int:
+    """The last token of a number with its unit."""
+    last = number.last
+    while last + 1 < len(sheet.starts) and sheet.starts[last + 1] < number.end:
+        last += 1
+    return last

@@ -1,0 +1,73 @@
+"""What a check found and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Outcome = Literal["pass", "repair", "quarantine"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check of one rewrite.
+
+    Attributes:
+        name: the check.
+        value: what was measured: a count of faults, or a share.
+        threshold: the value that is still allowed.
+        ok: whether it passed.
+        code: the stable identifier that statistics count by, or "" when it passed.
+        spans: the places concerned, as (start, end): of the rewrite, or of the source where `of_source`.
+        of_source: something is missing from the rewrite, so that only the source has the place.
+    """
+
+    name: str
+    value: float
+    threshold: float
+    ok: bool
+    code: str
+    spans: tuple[tuple[int, int], ...] = ()
+    of_source: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "value": self.value, "threshold": self.threshold, "ok": self.ok, "code": self.code,
+            "spans": [list(span) for span in self.spans], "of_source": self.of_source,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`pass`; `repair`: asking once more, with the reasons, may help; `quarantine`: kept apart."""
+
+    verdict: Outcome
+    checks: tuple[Check, ...]
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Codes of the checks that failed, in order."""
+        return tuple(check.code for check in self.checks if not check.ok)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"verdict": self.verdict, "checks": [check.as_json() for check in self.checks]}
+
+
+# Faults of the call, or a text that is no rewrite at all: the same request would bring the same.
+HOPELESS = frozenset({"encoding", "refusal", "template"})
+
+
+def judge(checks: Sequence[Check], attempt: int, attempts: int) -> Verdict:
+    """The verdict on a rewrite that is the `attempt`-th of at most `attempts`, counted from one."""
+    failed = [check.code for check in checks if not check.ok]
+    outcome: Outcome = "pass"
+    if failed:
+        outcome = "quarantine" if attempt >= attempts or HOPELESS.intersection(failed) else "repair"
+    return Verdict(outcome, tuple(checks))
+
+
+def at_most(name: str, code: str, spans: Sequence[tuple[int, int]], limit: float, of_source: bool = False) -> Check:
+    """A check that counts faults, each at a place, and allows so many."""
+    ok = len(spans) <= limit
+    return Check(name, len(spans), limit, ok, "" if ok else code, tuple(spans), of_source)

@@ -1,0 +1,93 @@
+"""Who does what to whom: two words that changed places around the same verb or preposition.
+
+"A calls B" and "B calls A" have the same words. Each verb, preposition or auxiliary has a run of content on its left
+and one on its right; where a word from the right comes to stand on the left, and one from the left on the right, of the
+same word, the roles are exchanged. "B is called by A" has the passive's *is* on the left of the verb and hurts nothing,
+nor does "Y if X" for "If X, then Y", in which no run changes sides of a word between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .facts import FactSheet
+from .words import Word
+
+_RUN = 3  # words of content that count on either side
+_ARTICLES = frozenset({"a", "an", "the", "its", "their", "this", "that", "these", "those", "each", "every"})
+# What does not order its neighbours: lists of equals, and "X is Y", which may be said as "Y is X".
+_NO_PIVOT = frozenset({"and", "or", "nor", "is", "are", "was", "were", "be", "been", "being", "both", "either",
+    "as", "with",
+                       "vs", "plus", "also", "not", "it", "they", "you", "we"})  # fmt: skip
+_Sides = tuple[tuple[str, ...], tuple[str, ...], int]
+
+
+def exchanged(
+    source: FactSheet, rewrite: FactSheet, there: Sequence[int], here: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Spans, in the rewrite, of words around which sentences `here` exchange what the source's sentences `there` have
+    on either side."""
+    meant_order, said_order = _order(source, there), _order(rewrite, here)
+    common = set(meant_order).intersection(said_order)
+    if [stem for stem in meant_order if stem in common] == [stem for stem in said_order if stem in common]:
+        return []  # most often: nothing moved
+    meant = _pivots(source, there)
+    found = []
+    now = _pivots(rewrite, here)
+    # A verb in the place of another, as `holds` for `contains`, is compared with those that are gone.
+    gone = [sides for pivot, all_sides in meant.items() if pivot not in now for sides in all_sides]
+    for pivot, all_sides in now.items():
+        known = meant.get(pivot) or gone
+        for left, right, at in all_sides:
+            # Between two words that it stands between in the source: nothing was exchanged here.
+            if any(left[0] == before[0] and set(right) & set(after) for before, after, _ in known):
+                continue
+            if any(_crossed(left, after, before) and _crossed(right, before, after) for before, after, _ in known):
+                found.append((rewrite.starts[at], rewrite.ends[at]))
+    return found
+
+
+def _crossed(here: tuple[str, ...], there: tuple[str, ...], own: tuple[str, ...]) -> bool:
+    """Whether a run has words of the other side that its own side had not."""
+    return any(word in there and word not in own for word in here)
+
+
+def _order(sheet: FactSheet, numbers: Sequence[int]) -> list[str]:
+    low, high = sheet.sentences[numbers[0]].low, sheet.sentences[numbers[-1]].high
+    return [word.stem for word in sheet.words[low:high] if word.content]
+
+
+def _pivots(sheet: FactSheet, numbers: Sequence[int]) -> dict[str, list[_Sides]]:
+    """By word, the runs of content on the left and the right of each of its places."""
+    found: dict[str, list[_Sides]] = {}
+    for number in numbers:
+        sentence = sheet.sentences[number]
+        for at in range(sentence.low + 1, sentence.high - 1):
+            word = sheet.words[at]
+            if word.lower in _ARTICLES or word.lower in _NO_PIVOT or word.kind in ("code", "number"):
+                continue
+            left = _run(sheet, range(at - 1, sentence.low - 1, -1))
+            if left and (right := _run(sheet, range(at + 1, sentence.high))):
+                found.setdefault(_what(word), []).append((left, right, at))
+    return found
+
+
+def _run(sheet: FactSheet, places: range) -> tuple[str, ...]:
+    """Words of content next to each other, nearest first."""
+    found: list[str] = []
+    near = places.start + (1 if places.step < 0 else -1)
+    for at in places:
+        word = sheet.words[at]
+        low, high = (at, near) if at < near else (near, at)
+        if not sheet.text[sheet.ends[low] : sheet.starts[high]].isspace() or len(found) == _RUN:
+            break
+        if word.content or word.kind == "number" or (word.cue is not None and word.cue[0] == "comp"):
+            found.append(_what(word))
+        elif word.lower not in _ARTICLES:
+            break
+        near = at
+    return tuple(found)
+
+
+def _what(word: Word) -> str:
+    return word.stem if word.content else word.lower
