@@ -40,7 +40,7 @@ class Worker:
 
     Args:
         seconds: the most that one pair of answers, or one chain, may take.
-        memory: bytes of address space of the process, which starts with about 200 MB.
+        memory: bytes of address space of the process, which starts with about 60 MB.
     """
 
     def __init__(self, seconds: float = 2.0, memory: int = 1 << 30) -> None:
