@@ -1,9 +1,9 @@
 """The mathematics gate on pairs and chains whose truth is known because they were made: no hand-written case is here.
 
 Expressions are drawn at random, written in another way by sympy (expanded, factored, put over one denominator), and
-changed so that they say something else: terms,
-fractions turned over, units, points turned round, ends of intervals, decimals. An accept of a changed one or a reject of a rewritten one is an error;
-undecided ones are counted by themselves. All goes through the worker process, on one core.
+changed so that they say something else: terms, fractions turned over, units, points turned round, ends of intervals,
+decimals. An accept of a changed one or a reject of a rewritten one is an error; undecided ones are counted by
+themselves. All goes through the worker process, on one core.
 """
 
 from __future__ import annotations
