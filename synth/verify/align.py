@@ -12,7 +12,10 @@ from math import log
 from typing import NamedTuple
 
 from .cues import ARTICLES
-from .facts import FactSheet, cached_fact_sheet
+from .facts import Cue, FactSheet, Name, cached_fact_sheet, cues_by_sentence, names_by_sentence
+from .grams import grams, loop_rate
+from .places import Place, last_of, place_of
+from .quantities import Key
 
 
 class Source(NamedTuple):
@@ -26,6 +29,9 @@ class Source(NamedTuple):
         repeats: whether another sentence says nearly the same.
         heads: stems that stand as nouns: at the end of a run of words that an article opens.
         subjects: of each sentence, the stems before its verb, as far as can be told.
+        grams, loop: its 8-grams, and which share of them it repeats.
+        cues, names: by sentence.
+        number_places: the key and the surroundings of each number.
     """
 
     sheet: FactSheet
@@ -37,6 +43,11 @@ class Source(NamedTuple):
     repeats: list[bool]
     heads: frozenset[str]
     subjects: list[frozenset[str]]
+    grams: frozenset[int]
+    loop: float
+    cues: dict[int, list[Cue]]
+    names: dict[int, list[Name]]
+    number_places: list[tuple[Key, Place]]
 
 
 class Group(NamedTuple):
@@ -84,12 +95,33 @@ def read_source(text: str) -> Source:
                 shared[other] = shared.get(other, 0.0) + weights[stem]
         best = max((value for other, value in shared.items() if other != number), default=0.0)
         repeats.append(best >= 0.75 * totals[number])
-    return Source(sheet, weights, log(1 + count), postings, totals, unique, repeats, heads(sheet), _subjects(sheet))
+    eights = grams(sheet)
+    return Source(
+        sheet=sheet,
+        weights=weights,
+        unknown=log(1 + count),
+        postings=postings,
+        totals=totals,
+        unique=unique,
+        repeats=repeats,
+        heads=heads(sheet),
+        subjects=_subjects(sheet),
+        grams=frozenset(eights),
+        loop=loop_rate(eights),
+        cues=cues_by_sentence(sheet),
+        names=names_by_sentence(sheet),
+        number_places=[(one.key, place_of(sheet, one.first, last_of(sheet, one))) for one in sheet.numbers],
+    )
 
 
 def heads(sheet: FactSheet) -> frozenset[str]:
     """Stems that end a run of words of content which an article opens: nouns, most often."""
-    return frozenset(run[-1] for run in opened(sheet, 0, len(sheet.words)))
+    found = set()
+    for run in opened(sheet, 0, len(sheet.words)):
+        found.add(run[-1])
+        if len(run) == 2:
+            found.add(run[0])  # "the motor stops": its end may be a verb
+    return frozenset(found)
 
 
 def opened(sheet: FactSheet, low: int, high: int) -> Iterator[list[str]]:

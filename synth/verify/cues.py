@@ -69,7 +69,7 @@ FUNCTION_WORDS = frozenset(
         "even e.g i.e "
         "etc vs one ones itself themselves himself herself oneself addition words simply put precisely fact "
         "note specific specifically particular particularly indeed "
-        "importantly notably accordingly similarly likewise rather quite instead stands"
+        "more less much importantly notably accordingly similarly likewise rather quite instead stands"
     )
 )
 ARTICLES = frozenset(

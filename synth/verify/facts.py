@@ -77,7 +77,8 @@ class FactSheet(NamedTuple):
             range(max(sentence.low, number.first - 2 * reach), min(sentence.high, number.last + 2 * reach)),
             key=lambda at: min(abs(at - number.first), abs(at - number.last)),
         )
-        return [self.words[at].lower for at in near if self.words[at].content][:reach]
+        own = range(number.start, number.end)  # the unit, too, is no surrounding
+        return [self.words[at].lower for at in near if self.words[at].content and self.starts[at] not in own][:reach]
 
     def as_json(self) -> dict[str, Any]:
         """What is stored with a chunk, for people and other programs."""
@@ -126,6 +127,23 @@ def fact_sheet(text: str) -> FactSheet:
 def cached_fact_sheet(text: str) -> FactSheet:
     """The same, remembered: for sources, which several rewrites share."""
     return fact_sheet(text)
+
+
+def cues_by_sentence(sheet: FactSheet) -> dict[int, list[Cue]]:
+    """Cues by the number of their sentence."""
+    found: dict[int, list[Cue]] = {}
+    for cue in sheet.cues:
+        found.setdefault(cue.sentence, []).append(cue)
+    return found
+
+
+def names_by_sentence(sheet: FactSheet) -> dict[int, list[Name]]:
+    """Names that surely are names, by the number of their sentence."""
+    found: dict[int, list[Name]] = {}
+    for name in sheet.names:
+        if name.sure:
+            found.setdefault(name.sentence, []).append(name)
+    return found
 
 
 def _is_formula(text: str) -> bool:
@@ -219,8 +237,9 @@ def _cues(
                 cue, last = meant, stop - 1
                 break
         if cue is not None and cue[0] != "none":
-            cues.append(Cue(*cue, _focus(words, last + 1, _clause(text, starts, ends, last, found[of_sentence[at]].high)), of_sentence[at], at,
-                            starts[at], ends[last]))  # fmt: skip
+            number = of_sentence[at]
+            focus = _focus(words, last + 1, _clause(text, starts, ends, last, found[number].high))
+            cues.append(Cue(*cue, focus, number, at, starts[at], ends[last]))
         free = last + 1
     return cues
 

@@ -7,27 +7,28 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...pipelines.text_stages.language import detect
+from .align import Source
 from .facts import FactSheet
+from .grams import copy_rate, grams, loop_rate
 from .result import Check, at_most
 from .rules import Rules
 
-_GRAM = 8
 _LANGUAGE = 160  # characters of either end that the language is told by
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$", re.MULTILINE)
 _QUESTION = re.compile(r"^[^\n]*\?[*_\"”]*[ \t]*$", re.MULTILINE)
 
 
-def form(source: FactSheet, rewrite: FactSheet, rules: Rules) -> list[Check]:
+def form(source: Source, rewrite: FactSheet, rules: Rules) -> list[Check]:
     """The checks of this level that look at one rewrite."""
     whole = ((0, len(rewrite.text)),)
     checks = []
     if rules.language is not None:
         language, _ = detect(_ends(rewrite.text))
         # Too few letters say nothing of the language.
-        ok = language in (rules.language, None) or detect(_ends(source.text))[0] == language
+        ok = language in (rules.language, None) or detect(_ends(source.sheet.text))[0] == language
         checks.append(Check("language", float(not ok), 0, ok, "" if ok else "lang", () if ok else whole))
-    ratio = len(rewrite.text) / max(1, len(source.text))
+    ratio = len(rewrite.text) / max(1, len(source.sheet.text))
     low, high = rules.length
     ok = low <= ratio <= high
     checks.append(
@@ -36,33 +37,17 @@ def form(source: FactSheet, rewrite: FactSheet, rules: Rules) -> list[Check]:
     mine = grams(rewrite)
     if rules.loop is not None:
         # A source that repeats itself may be said as it is.
-        loop = max(0.0, loop_rate(mine) - loop_rate(grams(source)))
+        loop = max(0.0, loop_rate(mine) - source.loop)
         checks.append(_share("loop", "loop", loop, rules.loop, whole))
     if rules.copied is not None:
-        checks.append(_share("copied", "copy", copy_rate(mine, frozenset(grams(source))), rules.copied, whole))
-    checks.append(at_most("markup", "format", [] if _fits(source.text, rewrite.text, rules.markup) else whole, 0))
+        checks.append(_share("copied", "copy", copy_rate(mine, source.grams), rules.copied, whole))
+    checks.append(at_most("markup", "format", [] if _fits(source.sheet.text, rewrite.text, rules.markup) else whole, 0))
     return checks
 
 
 def _ends(text: str) -> str:
     """The beginning and the end of a text, where a model that slips into another language starts and stops."""
     return text if len(text) <= 2 * _LANGUAGE else f"{text[:_LANGUAGE]}\n{text[-_LANGUAGE:]}"
-
-
-def grams(sheet: FactSheet) -> list[int]:
-    """Hashes of all runs of eight words."""
-    lower = [word.lower for word in sheet.words]
-    return list(map(hash, zip(*(lower[at:] for at in range(_GRAM)), strict=False)))
-
-
-def copy_rate(rewrite: Sequence[int], source: frozenset[int]) -> float:
-    """Share of the rewrite's 8-grams that the source has."""
-    return sum(map(source.__contains__, rewrite)) / len(rewrite) if rewrite else 0.0
-
-
-def loop_rate(rewrite: Sequence[int]) -> float:
-    """Share of the 8-grams that stood before in the same text."""
-    return 1 - len(set(rewrite)) / len(rewrite) if rewrite else 0.0
 
 
 def collapsed(texts: Sequence[str], words: int = 8, share: float = 0.005, least: int = 3) -> dict[int, Check]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from .align import Group, Source, opened
 from .cues import PRONOUNS
-from .facts import Cue, FactSheet
+from .facts import Cue, FactSheet, cues_by_sentence
 from .result import Check, at_most
 from .roles import exchanged
 from .rules import Rules
@@ -25,7 +25,7 @@ _CLEAR = frozenset({"all", "most", "some", "few", "only"})
 def logic(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules) -> list[Check]:
     """The checks of this level."""
     faults: dict[str, Spans] = {name: [] for name in ("neg", "modal", "quant", "comp", "scope", "role", "coref")}
-    mine, theirs = _by_sentence(rewrite), _by_sentence(source.sheet)
+    mine, theirs = cues_by_sentence(rewrite), source.cues
     totals = _differences(rewrite.cues, source.sheet.cues)
     for group in groups:
         said = [cue for number in group.rewrite for cue in mine.get(number, ())]
@@ -42,13 +42,6 @@ def logic(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules)
               ("comparator", "comp", rules.comparator), ("scope", "scope", rules.scope), ("role", "role", rules.role),
               ("reference", "coref", rules.reference))  # fmt: skip
     return [at_most(name, code, faults[code], limit) for name, code, limit in limits if limit is not None]
-
-
-def _by_sentence(sheet: FactSheet) -> dict[int, list[Cue]]:
-    found: dict[int, list[Cue]] = {}
-    for cue in sheet.cues:
-        found.setdefault(cue.sentence, []).append(cue)
-    return found
 
 
 def _cues(source: Source, rewrite: FactSheet, group: Group, said: list[Cue], meant: list[Cue], close: bool,
@@ -168,8 +161,7 @@ def _references(source: Source, rewrite: FactSheet, group: Group) -> Spans:
     if pronouns:
         moved = {stem for run in runs for stem in run if stem in moved} - before
     elif lost:
-        # As a noun: at the end of what the article opens, or before words that the sentence had before.
-        moved &= {stem for run in runs for at, stem in enumerate(run) if all(after in there for after in run[at + 1 :])}
+        moved &= {run[-1] for run in runs}  # surely nouns
     else:
         return []
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .align import Group, Source
-from .facts import FactSheet, Name
+from .facts import FactSheet, Name, names_by_sentence
 from .places import MARGIN, fit, place_of
 from .result import Check, at_most
 from .rules import Rules
@@ -74,7 +74,7 @@ def _lost(source: FactSheet, rewrite: FactSheet) -> list[Name]:
 def _displaced(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules) -> list[tuple[int, int]]:
     """Names in the place of other names: a sentence names one thing more often than its source, and another less
     often; or it names the same things, but each among the words of the other."""
-    mine, theirs = _by_sentence(rewrite), _by_sentence(source.sheet)
+    mine, theirs = names_by_sentence(rewrite), source.names
     found = []
     for group in groups:
         now = [one for number in group.rewrite for one in mine.get(number, ())]
@@ -100,14 +100,6 @@ def _exchanged(source: FactSheet, rewrite: FactSheet, before: list[Name], now: l
         other = max((fit(here, place) for parts, place in places if not set(parts) & set(one.parts)), default=0.0)
         if own is not None and other >= own + MARGIN:
             found.append((one.start, one.end))
-    return found
-
-
-def _by_sentence(sheet: FactSheet) -> dict[int, list[Name]]:
-    found: dict[int, list[Name]] = {}
-    for one in sheet.names:
-        if one.sure:
-            found.setdefault(one.sentence, []).append(one)
     return found
 
 

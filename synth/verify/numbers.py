@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from .align import Source
 from .facts import FactSheet
-from .places import MARGIN, fit, place_of
-from .quantities import Quantity
+from .places import MARGIN, fit, last_of, place_of
+from .quantities import Key, Quantity
 from .result import Check, at_most
 from .rules import Rules
 
 
-def numbers(source: FactSheet, rewrite: FactSheet, rules: Rules) -> list[Check]:
+def numbers(read: Source, rewrite: FactSheet, rules: Rules) -> list[Check]:
     """The checks of numbers, units and dates."""
+    source = read.sheet
     keys = {one.key for one in source.numbers}
     said = {one.key for one in rewrite.numbers}
-    plain: dict[tuple[str, str], list[Quantity]] = {}
+    plain: dict[Key, list[Quantity]] = {}
     for one in source.numbers:
         plain.setdefault(one.plain, []).append(one)
     years = {("", str(date.year)) for date in source.dates}
@@ -34,7 +36,7 @@ def numbers(source: FactSheet, rewrite: FactSheet, rules: Rules) -> list[Check]:
                 if not one.weak and one.key not in said and one.plain not in written]  # fmt: skip
         checks.append(at_most("number_lost", "num_lost", lost, rules.number_lost, of_source=True))
     if rules.number_context is not None:
-        checks.append(at_most("number_context", "num_ctx", _displaced(source, rewrite, keys), rules.number_context))
+        checks.append(at_most("number_context", "num_ctx", _displaced(read, rewrite, keys), rules.number_context))
     if rules.date is not None:
         checks += _dates(source, rewrite, rules)
     return checks
@@ -60,18 +62,17 @@ def _dates(source: FactSheet, rewrite: FactSheet, rules: Rules) -> list[Check]:
     return checks
 
 
-def _displaced(source: FactSheet, rewrite: FactSheet, keys: set[tuple[str, str]]) -> list[tuple[int, int]]:
+def _displaced(source: Source, rewrite: FactSheet, keys: set[Key]) -> list[tuple[int, int]]:
     """Numbers that stand among the words of another number of the source, and not among their own."""
     if len(keys) < 2:
         return []
-    places = [(one.key, place_of(source, one.first, last_of(source, one))) for one in source.numbers]
     found = []
     for one in rewrite.numbers:
         if one.key not in keys:
             continue
         here = place_of(rewrite, one.first, last_of(rewrite, one))
         own = other = 0.0
-        for key, place in places:
+        for key, place in source.number_places:
             agreed = fit(here, place)
             if key == one.key:
                 own = max(own, agreed)
@@ -80,11 +81,3 @@ def _displaced(source: FactSheet, rewrite: FactSheet, keys: set[tuple[str, str]]
         if other >= own + MARGIN:
             found.append((one.start, one.end))
     return found
-
-
-def last_of(sheet: FactSheet, number: Quantity) -> int:
-    """The last token of a number with its unit."""
-    last = number.last
-    while last + 1 < len(sheet.starts) and sheet.starts[last + 1] < number.end:
-        last += 1
-    return last

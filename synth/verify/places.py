@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from .cues import ARTICLES
 from .facts import FactSheet
+from .quantities import Quantity
 
 MARGIN = 1.5  # of agreement by which another fits better in a place than the one that stands there
 _SKIPPED = ARTICLES - {"no", "some", "every", "each"}
@@ -54,3 +55,11 @@ def fit(here: Place, there: Place) -> float:
     if here.around:
         value += 2.0 * len(here.around & there.around) / max(len(here.around), len(there.around))
     return value
+
+
+def last_of(sheet: FactSheet, number: Quantity) -> int:
+    """The last token of a number with its unit."""
+    last = number.last
+    while last + 1 < len(sheet.starts) and sheet.starts[last + 1] < number.end:
+        last += 1
+    return last

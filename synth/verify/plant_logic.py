@@ -36,12 +36,13 @@ _COMPARATORS = [
     ("higher than", "lower than"), ("longer than", "shorter than"), ("larger", "smaller"), ("higher", "lower"),
     ("greater", "smaller"), ("faster", "slower"), ("before", "after"), ("maximum", "minimum"), ("increase", "decrease"),
     ("increases", "decreases"), ("largest", "smallest"), ("highest", "lowest"), ("longest", "shortest"),
-    ("newer", "older"), ("up to", "at least"), ("no more than", "no less than"), ("earlier than", "later than"), ("fewer", "more"),
+    ("newer", "older"), ("up to", "at least"), ("no more than", "no less than"),
+    ("earlier than", "later than"), ("fewer", "more"),
 ]  # fmt: skip
 _REVERSED = {b: a for a, b in reversed(_COMPARATORS)} | dict(_COMPARATORS)
 _NP = (
-    r"((?:the |a |an |this |its )?(?:[A-Za-z_`][\w`.()]*)(?: (?!to|with|of|in|into|is|are|and|or|by|for|from|the|a|that|"
-    r"which|has|can|will|must)[a-z]{3,})?)"
+    r"((?:the |a |an |this |its )?(?:[A-Za-z_`][\w`.()]*)(?: (?!to|with|of|in|into|is|are|and|or|by|for|from|the|a|"
+    r"that|which|has|can|will|must)[a-z]{3,})?)"
 )
 _END = r"(?=[.,;:)]| (?:in|for|and|or|by|if|when|using|is|are|on|at|that|which|with|to|as|must|can|will|has)\b)"
 _VERBS = (
@@ -151,7 +152,7 @@ def scope_shift(text: str, rng: random.Random, others: Sequence[str]) -> list[Ed
         options.append([Edit(one.start(), one.end() + 1, text[one.end()].upper())])
     for one in _ONLY.finditer(text):
         _, end = sentence_of(text, one.start())
-        later = [move for move in _MOVE.finditer(text, one.end() + 1, end)]
+        later = list(_MOVE.finditer(text, one.end() + 1, end))
         if later:
             move = rng.choice(later)
             options.append([Edit(*one.span(), ""), Edit(move.start(), move.start(), " only")])

@@ -161,7 +161,7 @@ def _unit(words: Sequence[Word], at: int, starts: Sequence[int], ends: Sequence[
     if text[ends[at - 1] : starts[at]] not in ("", " ", "-", "\u00a0", "\n"):
         return "", -1
     for name in (written, words[at].lower) if len(written) > 3 else (written,):
-        if name in UNITS and (attached or len(name) > 1 or name in "%°mg"):
+        if name in UNITS and (attached or len(name) > 1 or name in "%°mgs"):
             return name, at
     return "", -1
 

@@ -119,8 +119,9 @@ def _block(text: str, start: int, end: int, found: list[Span]) -> None:
     inside: list[tuple[int, int]] = []
     if "`" in text[start:end] or "$" in text[start:end]:
         inside = [one.span() for one in _SPAN.finditer(text, start, end)]
-    place = start
-    for stop in _END.finditer(text, start, end):
+    mark = _MARK.match(text, start, end)
+    place = mark.end() if mark else start
+    for stop in _END.finditer(text, place, end):
         if any(low <= stop.start() < high for low, high in inside) or not _ends(text, stop.start(), stop.end(), place):
             continue
         _add(text, place, stop.end(), found)

@@ -43,8 +43,8 @@ def verify(
     if all(check.ok or check.code not in ("empty", "refusal") for check in checks):
         source, sheet = read_source(source_chunk), fact_sheet(rewrite)
         alignment = align(source, sheet)
-        checks += form(source.sheet, sheet, rules)
-        checks += numbers(source.sheet, sheet, rules)
+        checks += form(source, sheet, rules)
+        checks += numbers(source, sheet, rules)
         checks += names(source, sheet, alignment.groups, rules)
         checks += logic(source, sheet, alignment.groups, rules)
         checks += claims(source, sheet, alignment, rules)
