@@ -72,6 +72,7 @@ class Alignment(NamedTuple):
 
 
 _NEARLY = 0.9  # of the best similarity: as near, when sentences are handed out one each
+_PLAIN = 0.8  # what a share of words counts for against a share of their weights
 _MERGED = 0.4  # a second source sentence belongs to a rewritten one that holds so much of what it adds to the first
 
 
@@ -181,7 +182,9 @@ def align(source: Source, rewrite: FactSheet) -> Alignment:
                         linked.append(number)
                         held += beside
                         rest = rest - common
-        support.append(min(1.0, held / total))
+        # Where sentences repeat each other their words weigh little: then the mere number of words held counts.
+        plain = 1 - len(rest) / len(sentence.bag)
+        support.append(min(1.0, max(held / total, _PLAIN * plain)))
         chosen.update(linked)
         links.append(linked)
     return Alignment(_groups(source, rewrite, links), support, _coverage(source, rewrite, links, chosen, residue))

@@ -6,6 +6,8 @@ another is a change of meaning. Phrases win over words, so that the *no* of *no 
 
 from __future__ import annotations
 
+from .stems import stem
+
 _WORDS = {
     ("neg", "not"): "not cannot never no none neither nor nobody nothing nowhere without",
     ("modal", "must"): "must shall required mandatory obligatory",
@@ -77,3 +79,15 @@ ARTICLES = frozenset(
 )
 PRONOUNS = frozenset(str.split("it they them this these those he she him her its their his which that"))
 CLAUSE_WORDS = frozenset(str.split("because since although though but so therefore which who whose where while"))
+_SHELLS = (
+    "method technique procedure approach way process", "information data detail particular", "type kind sort class",
+    "item element object entry entity", "area region zone", "part section portion piece", "error fault problem issue",
+    "list listing sequence series", "change modification alteration update", "request call query message",
+    "result outcome output", "function routine operation", "purpose aim goal", "start beginning", "end conclusion",
+    "parameter argument", "action step activity", "name identifier", "field attribute property",
+)  # fmt: skip
+SHELL_NOUNS: dict[str, set[str]] = {}
+"""By stem, the nouns that may stand in its place without another thing being meant."""
+for _shell in _SHELLS:
+    for _noun in _shell.split():
+        SHELL_NOUNS.setdefault(stem(_noun), set()).update(map(stem, _shell.split()))

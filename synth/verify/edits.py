@@ -49,7 +49,7 @@ _SYNONYMS = {
     "represents": "stands for|denotes", "represent": "stand for|denote", "implemented": "realised|built",
     "raised": "thrown",
     "explicitly": "expressly", "implicitly": "tacitly", "automatically": "by itself",
-    "typical": "characteristic", "request": "query|call", "list": "listing", "area": "region",
+    "typical": "characteristic", "list": "listing", "area": "region",
     "error": "fault", "update": "refresh|revise", "updates": "refreshes|revises", "store": "keep|save",
     "stored": "kept|saved", "stores": "keeps|saves", "build": "construct|assemble", "needed": "called for",
     "a new": "a fresh",

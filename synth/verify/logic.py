@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from .align import Group, Source, opened
-from .cues import PRONOUNS
+from .cues import PRONOUNS, SHELL_NOUNS
 from .facts import Cue, FactSheet, cues_by_sentence
 from .result import Check, at_most
 from .roles import exchanged
@@ -152,7 +152,9 @@ def _references(source: Source, rewrite: FactSheet, group: Group) -> Spans:
         return []
     low, high = rewrite.sentences[group.rewrite[0]].low, rewrite.sentences[group.rewrite[-1]].high
     runs = list(opened(rewrite, low, high))
-    lost = any(count > here.get(stem, 0) and stem in source.heads for stem, count in there.items())
+    gone = {stem for stem, count in there.items() if count > here.get(stem, 0) and stem in source.heads}
+    # Nouns of no content of their own, which rewriting exchanges, as `technique` for `method`.
+    moved = {stem for stem in moved if stem not in SHELL_NOUNS or not gone & SHELL_NOUNS[stem]}
     before: set[str] = set()
     for number in group.source:
         if number:
@@ -160,7 +162,7 @@ def _references(source: Source, rewrite: FactSheet, group: Group) -> Spans:
     pronouns = _pronouns(source.sheet, group.source) - _pronouns(rewrite, group.rewrite)
     if pronouns:
         moved = {stem for run in runs for stem in run if stem in moved} - before
-    elif lost:
+    elif gone:
         moved &= {run[-1] for run in runs}  # surely nouns
     else:
         return []

@@ -18,7 +18,8 @@ SOURCE = (
     "The Orion telescope was built by Keller in 1998 and weighs 1,200 kg. It must not be pointed at the Sun, because "
     "the mirror would melt within 5 seconds. Each night the observer Tanaka records at least 40 stars before midnight. "
     "If the dome is closed, the motor stops after 12 minutes. The camera sends the images from the tower to the "
-    "archive. Only trained staff may open the `shutter_gate` in winter. The archive was moved to Bergen on 3 March 2011."
+    "archive. Only trained staff may open the `shutter_gate` in winter. The archive was moved to Bergen on 3 March "
+    "2011."
 )
 REWRITE = (
     "Keller built the Orion telescope in 1998; its weight is 1.2 thousand kilograms. Pointing it at the Sun is "
