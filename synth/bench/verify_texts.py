@@ -2,7 +2,8 @@
 
 The suite's three fields: Python's language reference and library (pydoc's topics, docstrings), numerical and symbolic
 mathematics (docstrings of SciPy and SymPy), and network services (botocore's descriptions of AWS). The rules were
-developed on others: docstrings of NumPy, pandas, NetworkX, Matplotlib and PyTorch, which `DEVELOPMENT` names.
+developed on others: docstrings of NumPy, pandas, NetworkX, Matplotlib and PyTorch (`DEVELOPMENT`), and the manuals of
+Node.js, Rust, Git, CMake, Vim, Perl and the AWS command line's examples. Of the suite only figures were looked at.
 """
 
 from __future__ import annotations

@@ -72,7 +72,8 @@ class Alignment(NamedTuple):
 
 
 _NEARLY = 0.9  # of the best similarity: as near, when sentences are handed out one each
-_PLAIN = 0.8  # what a share of words counts for against a share of their weights
+_PLAIN = 1.0  # what a share of words counts for against a share of their weights
+_SHORT = 0.07  # given for each word of content below six
 _MERGED = 0.4  # a second source sentence belongs to a rewritten one that holds so much of what it adds to the first
 
 
@@ -129,7 +130,7 @@ def opened(sheet: FactSheet, low: int, high: int) -> Iterator[list[str]]:
     """Runs of words of content that articles open between two tokens, as stems."""
     words = sheet.words
     for at in range(low, high):
-        if words[at].lower in ARTICLES:
+        if words[at].lower in ARTICLES and words[at].lower not in ("that", "those"):  # they open clauses as well
             last = at + 1
             while last < high and words[last].content and sheet.of_sentence[last] == sheet.of_sentence[at]:
                 if last > at + 1 and sheet.text[sheet.ends[last - 1] : sheet.starts[last]].strip():
@@ -252,7 +253,11 @@ def _coverage(
             continue
         where = held.get(number, residue)
         said = sum(source.weights[stem] for stem in sentence.bag.keys() & where) / total
-        if number not in chosen and (unique := source.unique[number]):
+        if number in chosen:
+            # Some sentence is nearest to this one: of a short one, synonyms may leave few words.
+            plain = len(sentence.bag.keys() & where) / len(sentence.bag)
+            said = min(1.0, max(said, _PLAIN * plain) + _SHORT * max(0, 6 - len(sentence.bag)))
+        elif unique := source.unique[number]:
             # Merged into another sentence, words that no other sentence has would still be there.
             said = max(said, len(unique & residue) / len(unique) if len(unique) > 1 else 0.0)
         found.append(said)

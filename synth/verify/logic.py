@@ -163,7 +163,8 @@ def _references(source: Source, rewrite: FactSheet, group: Group) -> Spans:
     if pronouns:
         moved = {stem for run in runs for stem in run if stem in moved} - before
     elif gone:
-        moved &= {run[-1] for run in runs}  # surely nouns
+        # Nouns for sure: at the end of what an article opens, unless that is a known noun and its verb.
+        moved &= {run[-1] for run in runs if len(run) == 1 or run[-2] not in there or run[-2] not in source.heads}
     else:
         return []
     return [
