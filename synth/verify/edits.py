@@ -55,7 +55,7 @@ _SYNONYMS = {
     "a new": "a fresh",
 }  # fmt: skip
 _SYNONYM = re.compile(
-    rf"(?<![\w`.\-/$\\])({'|'.join(sorted(_SYNONYMS, key=len, reverse=True))})(?![\w`.(\-/=_'’]|\.\w)", re.IGNORECASE
+    rf"(?<![\w`.\-/$\\])({'|'.join(sorted(_SYNONYMS, key=len, reverse=True))})(?![\w`.(\-/=_'’]|[.:]\w)", re.IGNORECASE
 )
 _OPENERS = ("In addition, ", "Moreover, ", "Furthermore, ", "Also, ", "Besides, ", "In fact, ", "Note that ", "Here, ",
             "As it stands, ", "Put simply, ", "More precisely, ", "To be specific, ")  # fmt: skip
@@ -67,7 +67,8 @@ _LOWERED = re.compile(
 )
 _CLAUSE = re.compile(
     r"(?<![`\w])(?P<cue>If|When|Because|Since|While|Although|Before|After) (?P<x>[^,.;:()`\n]{8,120}), (?:then )?"
-    r"(?P<y>(?:the|a|an|this|these|it|they|you|all|each|there|no) [^,.;:()`\n]{8,160})(?P<end>\.)"
+    r"(?P<y>(?:the|a|an|this|these|it|they|you|all|each|there|no) [^,.;:()`\n]{8,160})"
+    r"(?<! only)(?<! not)(?<! even)(?P<end>\.)"
 )
 _PASSIVE = {
     "uses": "used", "calls": "called", "contains": "contained", "creates": "created", "defines": "defined",

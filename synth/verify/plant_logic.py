@@ -60,6 +60,9 @@ _ROLES = [
     re.compile(rf"\b(?P<v>)(?:(?<=the )|(?<=The )){_NP} (?P<w>{_VERBS}) {_NP}{_END}"),
     re.compile(rf"\b(?P<v>)(?:(?<=the )|(?<=The ))([a-z]{{4,}}) (?P<w>of the|of an?|of each) ([a-z]{{4,}}){_END}"),
 ]  # fmt: skip
+_PRONOUNS = frozenset(
+    {"it", "them", "this", "that", "one", "another", "other", "each", "which", "itself", "both", "you"}
+)
 _PRONOUN = re.compile(
     r"(?<=[.!?] )(It|They|This)(?= (?:is|are|was|were|has|have|can|will|must|may|should|does|do|[a-z]+s)\b)"
 )
@@ -117,7 +120,11 @@ def comparator_reversed(text: str, rng: random.Random, others: Sequence[str]) ->
 
 
 def roles_swapped(text: str, rng: random.Random, others: Sequence[str]) -> list[Edit]:
-    sites = [one for pattern in _ROLES for one in pattern.finditer(text) if _core(one[2]) != _core(one[4])]
+    sites = [
+        one for pattern in _ROLES for one in pattern.finditer(text)
+        # A pronoun cannot change places with what it stands for.
+        if _core(one[2]) != _core(one[4]) and not {_core(one[2]), _core(one[4])} & _PRONOUNS
+    ]  # fmt: skip
     if not sites:
         return []
     site = rng.choice(sites)

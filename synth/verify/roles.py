@@ -18,7 +18,7 @@ _ARTICLES = frozenset({"a", "an", "the", "its", "their", "this", "that", "these"
 # What does not order its neighbours: lists of equals, and "X is Y", which may be said as "Y is X".
 _NO_PIVOT = frozenset({"and", "or", "nor", "is", "are", "was", "were", "be", "been", "being", "both", "either",
     "as", "with",
-                       "vs", "plus", "also", "not", "it", "they", "you", "we"})  # fmt: skip
+                       "vs", "plus", "also", "not", "it", "they", "you", "we", "back", "out", "up", "off"})  # fmt: skip
 _Sides = tuple[tuple[str, ...], tuple[str, ...], int]
 
 
@@ -81,7 +81,12 @@ def _run(sheet: FactSheet, places: range) -> tuple[str, ...]:
         low, high = (at, near) if at < near else (near, at)
         if not sheet.text[sheet.ends[low] : sheet.starts[high]].isspace() or len(found) == _RUN:
             break
-        if word.content or word.kind == "number" or (word.cue is not None and word.cue[0] == "comp"):
+        if (
+            word.content
+            or word.kind == "number"
+            or word.value is not None
+            or (word.cue is not None and word.cue[0] == "comp")
+        ):
             found.append(_what(word))
         elif word.lower not in _ARTICLES:
             break
