@@ -73,6 +73,7 @@ class Alignment(NamedTuple):
 
 _NEARLY = 0.9  # of the best similarity: as near, when sentences are handed out one each
 _PLAIN = 1.0  # what a share of words counts for against a share of their weights
+_LOOKED = 6  # source sentences tried for having been merged into one
 _SHORT = 0.07  # given for each word of content below six
 _MERGED = 0.4  # a second source sentence belongs to a rewritten one that holds so much of what it adds to the first
 
@@ -174,7 +175,8 @@ def align(source: Source, rewrite: FactSheet) -> Alignment:
         held = shared[best]
         if rest:
             residue |= rest
-            for number in sorted(shared, key=lambda one: -shared[one])[:4]:
+            beside_it = {number for stem in rest for number in source.postings.get(stem, ())}
+            for number in sorted(beside_it, key=lambda one: -shared[one])[:_LOOKED]:
                 own = sentences[number].bag.keys() - sentences[best].bag.keys()
                 common = own & rest
                 if number != best and common:
