@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,22 +12,15 @@ from k3data.model.config import preset
 from k3data.train.config import CheckpointConfig, EvaluationConfig, OptimiserConfig, StageConfig, TrainConfig
 from k3data.train.parallel import Ranks
 
-RECIPES = Path(__file__).resolve().parents[2] / "pipelines"
+sys.path.insert(0, str(Path(__file__).parent))
 
-
-def k3data(*arguments: str, **environment: str) -> None:
-    command = [sys.executable, "-m", "k3data.pipelines.cli", *arguments]
-    subprocess.run(command, check=True, env={**os.environ, **environment}, stdout=subprocess.DEVNULL)
+from packing import make_packed
 
 
 @pytest.fixture(scope="session")
 def packed(tmp_path_factory) -> str:
     """90 drawings and their programs, as `shapes_packed` packs them."""
-    folder = tmp_path_factory.mktemp("packed")
-    k3data("run", str(RECIPES / "shapes.yaml"), "--out", str(folder / "shapes"), "-q", SHAPES="90")
-    k3data("tokenizer", "train", str(folder / "shapes"), "--size", "540", "--to", str(folder / "shapes_tokenizer"))
-    k3data("run", str(RECIPES / "shapes_packed.yaml"), "--out", str(folder / "out"), "-q")
-    return str(folder / "out")
+    return make_packed(tmp_path_factory.mktemp("packed"))
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 """The golden losses: fifty steps of the smoke configuration on drawings, in one thread, with portable instructions.
 
-    python tests/train/golden.py PACKED            # prints old against new, and writes the file
+    python tests/train/golden.py            # prints old against new, and writes the file
 
 They change when what is computed changes, and then the commit says why.
 """
@@ -35,8 +35,10 @@ def losses(packed: str) -> list[float]:
 
 def main() -> None:
     import torch
+    from packing import make_packed
 
-    new = losses(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        new = losses(make_packed(Path(folder)))
     old = json.loads(FILE.read_text())["losses"] if FILE.exists() else []
     for step, loss in enumerate(new):
         before = old[step] if step < len(old) else None
