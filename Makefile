@@ -54,11 +54,12 @@ train-demo: $(VENV)/.train
 	$(BIN)/k3data report $(RUN_FOLDER)
 	@echo "Open $(RUN_FOLDER)/report.html in a browser: predictions beside the truth, and what blank and swapped pictures give."
 
+# One thread a process: the tests' models are small, and many of them start processes of their own.
 test: lint
-	$(BIN)/python -m pytest -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow"
 
 test-all: lint
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

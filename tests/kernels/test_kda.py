@@ -41,12 +41,14 @@ def assert_right(given, **options):
 
 
 @pytest.mark.parametrize("gate", GATES)
-@pytest.mark.parametrize("length", [1, 16, 63, 65, 130])
+@pytest.mark.parametrize("length", [1, 65, *(pytest.param(length, marks=pytest.mark.slow) for length in (16, 63, 130))])
 def test_equal_to_fp64_at_every_length(length, gate):
     assert_right(operands(length, gate), scale=1.0 if length % 2 else None)
 
 
-@pytest.mark.parametrize("sizes", [(32, 64), (64, 32), (64, 64), (128, 64), (128, 128)])
+@pytest.mark.parametrize(
+    "sizes", [(32, 64), (128, 128), *(pytest.param(s, marks=pytest.mark.slow) for s in ((64, 32), (64, 64), (128, 64)))]
+)
 def test_equal_to_fp64_at_every_head_size(sizes):
     for gate in ("mixed", "initial") if DEVICE == "cpu" else GATES:
         assert_right(operands(70, gate, heads=1, key_dim=sizes[0], value_dim=sizes[1]))
