@@ -42,14 +42,14 @@ curriculum: $(VENV)/.curriculum
 	@echo "The four stages lie in $(LAPTOP)/curriculum; to look at one, open $(LAPTOP)/64k.html in a browser."
 
 # A model that learns to write the SVG of what it sees, from drawings of a closed grammar. DEMO may be a bucket's URL;
-# the run's folder is local.
+# the run's folder is local. (At this size one thread is faster than two.)
 DEMO ?= out/train_demo
 RUN_FOLDER ?= out/runs/demo
 train-demo: $(VENV)/.train
 	$(RUN) pipelines/shapes.yaml --out $(DEMO)/shapes
 	$(BIN)/k3data tokenizer train $(DEMO)/shapes --size 600 --to $(RUN_FOLDER)/shapes_tokenizer
 	TOKENIZER=$(abspath $(RUN_FOLDER))/shapes_tokenizer $(RUN) pipelines/shapes_packed.yaml --out $(DEMO)/shapes_packed
-	$(BIN)/k3data train demo --data $(DEMO)/shapes_packed --out $(RUN_FOLDER)
+	OMP_NUM_THREADS=1 $(BIN)/k3data train demo --data $(DEMO)/shapes_packed --out $(RUN_FOLDER)
 	$(BIN)/k3data eval $(RUN_FOLDER)
 	$(BIN)/k3data report $(RUN_FOLDER)
 	@echo "Open $(RUN_FOLDER)/report.html in a browser: predictions beside the truth, and what blank and swapped pictures give."
