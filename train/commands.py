@@ -120,7 +120,7 @@ def _generate(options: argparse.Namespace) -> int:
     from ..model.checkpoint import load_model
     from ..model.generate import Sampling, generate
     from ..tokenizer.bpe import Tokenizer
-    from .prompting import build_prompt
+    from .prompting import build_prompt, said
 
     folder = options.model / "model" if (options.model / "model").is_dir() else options.model
     beside = [one for one in (folder.parent / "tokenizer", folder) if (one / "tokenizer.json").exists()]
@@ -135,7 +135,7 @@ def _generate(options: argparse.Namespace) -> int:
         stop=ends, seed=options.seed,
     )  # fmt: skip
     (written,) = generate(model, [prompt], sampling)
-    answer = tokenizer.decode(written.tokens)
+    answer = said(tokenizer, written.tokens) if options.chat else tokenizer.decode(written.tokens)
     if options.json:
         print(json.dumps({"text": answer, "tokens": written.tokens, "finish": written.finish}, ensure_ascii=False))
     else:

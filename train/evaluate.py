@@ -32,6 +32,7 @@ from ..tokenizer.bpe import Tokenizer
 from .config import TrainConfig
 from .data import Microbatch, StageData, make_microbatch
 from .parallel import Ranks
+from .prompting import said
 from .questions import Question, questions, with_controls
 from .run_folder import RunFolder
 
@@ -105,18 +106,11 @@ class Evaluator:
                 image = {"width": width, "height": height, "png": str(shown.relative_to(self.run.path))}
             lines.append(json.dumps({
                 "id": one.id, "kind": one.kind, "task": one.task, "control": one.control,
-                "prompt": tokenizer.decode(one.prompt[-256:]), "truth": _said(tokenizer, one.answer),
-                "prediction": _said(tokenizer, found.tokens), "exact": found.tokens == one.answer,
+                "prompt": tokenizer.decode(one.prompt[-256:]), "truth": said(tokenizer, one.answer),
+                "prediction": said(tokenizer, found.tokens), "exact": found.tokens == one.answer,
                 "finish": found.finish, "image": image, "extra": one.extra,
             }, ensure_ascii=False))  # fmt: skip
         self.run.write_text(f"predictions/step-{step:08d}.jsonl", "\n".join(lines) + "\n")
-
-
-def _said(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
-    """The text of an answer: what stands before its first special token, which closes it in a conversation."""
-    first_special = tokenizer.special["bos"]
-    end = next((at for at, one in enumerate(ids) if one >= first_special), len(ids))
-    return tokenizer.decode(ids[:end])
 
 
 class HeldOut:

@@ -1,4 +1,4 @@
-"""A prompt out of what a person gives: text and pictures, plain or as a conversation."""
+"""A prompt out of what a person gives, text and pictures, plain or as a conversation; and the text of an answer."""
 
 from __future__ import annotations
 
@@ -43,3 +43,10 @@ def build_prompt(
     for width, height in sizes:
         ids += image_tokens(tokenizer, width, height, max_tokens).tolist() + tokenizer.encode("\n").tolist()
     return Prompt(ids + tokenizer.encode(text).tolist(), images)
+
+
+def said(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+    """The text of an answer: what stands before its first special token, which closes it in a conversation."""
+    first_special = tokenizer.special["bos"]
+    end = next((at for at, one in enumerate(ids) if one >= first_special), len(ids))
+    return tokenizer.decode(ids[:end])
