@@ -51,6 +51,7 @@ class Groups:
         self.cu_seqlens = None if cu_seqlens is None else cu_seqlens.cpu()  # one wait for a GPU instead of many
         self.bounds = sequence_bounds(batch, length, self.cu_seqlens)
         self._masks: dict[tuple[torch.device, bool], BlockMask] = {}
+        self._inner: dict[torch.device, Tensor] = {}
 
     @staticmethod
     def of(groups: Groups | Tensor | None, batch: int, length: int) -> Groups:
@@ -68,9 +69,11 @@ class Groups:
 
     def inner(self, device: torch.device) -> Tensor:
         """[B, T] bool: false for the last token of every group."""
-        inner_N = torch.ones(self.batch * self.length, dtype=torch.bool)
-        inner_N[[end - 1 for start, end in pairwise(self.bounds) if end > start]] = False
-        return inner_N.view(self.batch, self.length).to(device)
+        if device not in self._inner:
+            inner_N = torch.ones(self.batch * self.length, dtype=torch.bool)
+            inner_N[[end - 1 for start, end in pairwise(self.bounds) if end > start]] = False
+            self._inner[device] = inner_N.view(self.batch, self.length).to(device)
+        return self._inner[device]
 
     def block_mask(self, device: torch.device, causal: bool) -> BlockMask:
         key = (device, causal)

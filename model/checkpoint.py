@@ -11,7 +11,7 @@ released checkpoint calls the same tensors, `released`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from .config import ConfigError, ModelConfig
 from .quantile_balancing import QuantileBalancer
 from .shards import CONFIG, ModelFileError, TensorFiles, check_tensors, listed, write_folder
 from .transformer import K3Model
+from .typed import differing
 
 MAX_SHARD_BYTES = 4 * 2**30
 
@@ -151,8 +152,7 @@ def _restart_counts(model: K3Model, device: str | torch.device | None) -> None:
             if device is not None:
                 module.histogram_EB = torch.empty_like(module.histogram_EB, device=device)
                 module.load_E = torch.empty_like(module.load_E, device=device)
-            module.histogram_EB.zero_()
-            module.load_E.zero_()
+            module.forget()
         elif module._non_persistent_buffers_set:
             unknown = ", ".join(sorted(module._non_persistent_buffers_set))
             raise NotImplementedError(f"{name} has {unknown}, which no file holds and loading cannot make")
@@ -161,18 +161,12 @@ def _restart_counts(model: K3Model, device: str | torch.device | None) -> None:
 def _check_config(folder: Path, found: ModelConfig, expected: ModelConfig) -> None:
     """Raises ModelFileError, and names the keys, when the two differ in more than their names."""
     renamed = replace(found, name=expected.name)
-    if different := list(_differences(asdict(renamed), asdict(expected))):
+    different = [
+        f"{key} ({_shown(theirs)} there, {_shown(ours)} here)"
+        for key, theirs, ours in differing(asdict(renamed), asdict(expected))
+    ]
+    if different:
         raise ModelFileError(f"{folder} holds another model's checkpoint: {listed(different)}")
-
-
-def _differences(there: Mapping[str, Any], here: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Dotted keys with both values; a part that only one of them has is one key."""
-    for key, theirs in there.items():
-        ours = here[key]
-        if isinstance(theirs, dict) and isinstance(ours, dict):
-            yield from _differences(theirs, ours, f"{prefix}{key}.")
-        elif theirs != ours:
-            yield f"{prefix}{key} ({_shown(theirs)} there, {_shown(ours)} here)"
 
 
 def _shown(value: Any) -> str:

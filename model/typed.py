@@ -7,6 +7,7 @@ a tuple of any of these, and any of them or None.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from types import UnionType
@@ -38,6 +39,17 @@ def read_dataclass(kind: type[T], values: Any, where: str = "") -> T:
         elif field.default is MISSING and field.default_factory is MISSING:
             raise ConfigError(f"{prefix}{field.name} is missing")
     return kind(**arguments)
+
+
+def differing(one: Mapping[str, Any], other: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """The dotted keys at which two nested configurations differ, with both values; a part that only one has is one
+    key, and None stands for what is not there."""
+    for key in dict.fromkeys([*one, *other]):
+        mine, theirs = one.get(key), other.get(key)
+        if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
+            yield from differing(mine, theirs, f"{prefix}{key}.")
+        elif mine != theirs or (key in one) != (key in other):
+            yield f"{prefix}{key}", mine, theirs
 
 
 def nearest(word: str, words: list[str]) -> str:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from k3data.pipelines.bench.s3 import Bucket, new_bucket, s3_server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +24,14 @@ def s3_endpoint() -> Iterator[str]:
 def s3_bucket(s3_endpoint: str) -> Bucket:
     """A new, empty bucket on that server."""
     return new_bucket(s3_endpoint, f"test-{uuid.uuid4().hex[:12]}")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    from k3data.vision.chromium import find_chromium
+    from playwright.sync_api import sync_playwright  # not on machines that only test the model
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()

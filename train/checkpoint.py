@@ -18,7 +18,7 @@ import copy
 import json
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,10 +28,11 @@ import torch.distributed.checkpoint as dcp
 from torch import Tensor
 from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.metadata import MetadataIndex, TensorStorageMetadata
-from torch.distributed.tensor import DTensor
 
 from ..model.shards import listed
+from ..model.typed import differing
 from .checkpoint_files import CheckpointError, CheckpointFiles
+from .optim.sharding import local
 
 __all__ = ["CheckpointError", "Checkpoints", "differences"]
 
@@ -129,11 +130,11 @@ class Checkpoints:
         """On the host, in memory that nobody else has."""
         if not isinstance(value, Tensor):
             return copy.deepcopy(value)
-        local = _local(value).detach()
+        held = local(value).detach()
         kept = self._copies.get(name)
-        if kept is None or kept.shape != local.shape or kept.dtype != local.dtype:
-            kept = torch.empty(local.shape, dtype=local.dtype, device="cpu")
-        return kept.copy_(local)
+        if kept is None or kept.shape != held.shape or kept.dtype != held.dtype:
+            kept = torch.empty(held.shape, dtype=held.dtype, device="cpu")
+        return kept.copy_(held)
 
     # ---------------------------------------------------------------------------------------------- reading
 
@@ -213,16 +214,7 @@ class Checkpoints:
 
 def differences(own: dict[str, Any], stored: dict[str, Any]) -> list[str]:
     """The dotted keys whose values are not the same in the facts of a run and in those of a checkpoint."""
-    return list(_different(json.loads(json.dumps(own)), stored, ""))
-
-
-def _different(own: dict[str, Any], stored: dict[str, Any], prefix: str) -> Iterator[str]:
-    for key in dict.fromkeys([*own, *stored]):
-        ours, theirs = own.get(key), stored.get(key)
-        if isinstance(ours, dict) and isinstance(theirs, dict):
-            yield from _different(ours, theirs, f"{prefix}{key}.")
-        elif ours != theirs or (key in own) != (key in stored):
-            yield prefix + key
+    return [key for key, _, _ in differing(json.loads(json.dumps(own)), stored)]
 
 
 # ------------------------------------------------------------------------------------------------ state dicts
@@ -258,11 +250,6 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, dict):  # in a list
         return all(isinstance(key, str) and _is_plain(one) for key, one in value.items())
     return value is None or type(value) in (bool, int, float, str)
-
-
-def _local(x: Tensor) -> Tensor:
-    """What this rank holds of it."""
-    return x.to_local() if isinstance(x, DTensor) else x
 
 
 def _check_fit(

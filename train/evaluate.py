@@ -25,6 +25,7 @@ from torch import Tensor
 
 from ..curriculum.reader import PackedReader
 from ..curriculum.sequence import PackedSequence
+from ..curriculum.shard_files import ShardFiles
 from ..model.generate import Prompt, Sampling, Written, generate
 from ..model.transformer import K3Model
 from ..pipelines.errors import UserError
@@ -151,7 +152,7 @@ class HeldOut:
 
 def open_split(reader: PackedReader, split: str) -> PackedReader:
     """Another split of the same stage. Raises UserError when it has no sequences."""
-    return PackedReader(type(reader.files)(reader.files.store, split, reader.files.check))
+    return PackedReader(ShardFiles(reader.files.store, split, reader.files.check))
 
 
 @torch.no_grad()

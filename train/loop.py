@@ -228,7 +228,7 @@ class Trainer:
             metrics.excess = balance(self.model.balancers(), ranks.add)
             metrics.largest_logits = self.qk_clip.clip() if self.qk_clip else None
         self.optimizers.zero_grad()
-        values = metrics.finish(self.config.model, rate, verdict, time.perf_counter() - started, stage)
+        values = metrics.finish(self.config.model, rate, verdict, time.perf_counter() - started)
         tokens = tokens_before + stage.config.batch_tokens
         self.run.log("step", step=step + 1, stage=stage.config.stage, tokens=tokens, **values)
         self.live.show(_line(step + 1, stage, verdict, values))

@@ -39,11 +39,11 @@ class StepMetrics:
     """Sums over the microbatches of a step, on the device; `finish` adds them up over ranks and makes numbers."""
 
     def __init__(self, stage: StageData, ranks: Ranks) -> None:
-        self.ranks, self.names = ranks, stage.labels
+        self.stage, self.ranks, self.names = stage, ranks, stage.labels
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=ranks.device)
         self.weight_sum = torch.zeros_like(self.loss_sum)
         self.ahead = torch.zeros(2, dtype=torch.float64, device=ranks.device)
-        self.pairs = torch.zeros((), dtype=torch.float64)
+        self.pairs = 0
         self.by = {
             what: torch.zeros(2, len(names), dtype=torch.float64, device=ranks.device)
             for what, names in zip(LabelNames._fields, self.names, strict=True)
@@ -61,7 +61,7 @@ class StepMetrics:
             ahead = losses.next_next_token
             self.ahead += torch.stack([ahead.cross_entropy.detach(), ahead.weight.detach()]).double()
         for start, end in pairwise(microbatch.groups.bounds):
-            self.pairs += (end - start) * (end - start + 1) / 2
+            self.pairs += (end - start) * (end - start + 1) // 2
         counted_T = (microbatch.weights_1T[0] > 0).to(self.ranks.device)
         values_2T = torch.stack([one.per_token_T.double(), counted_T.double()])
         for what, sums_2N in self.by.items():
@@ -69,9 +69,7 @@ class StepMetrics:
             known_T = (labels_T >= 0) & counted_T
             sums_2N.scatter_add_(1, labels_T.clamp(min=0).expand(2, -1), values_2T * known_T)
 
-    def finish(
-        self, config: ModelConfig, rate: float, verdict: Verdict, seconds: float, stage: StageData
-    ) -> dict[str, Any]:
+    def finish(self, config: ModelConfig, rate: float, verdict: Verdict, seconds: float) -> dict[str, Any]:
         """Every rank must call this."""
         everything = torch.cat([self.ahead, *(sums.flatten() for sums in self.by.values())])
         self.ranks.add(everything)
@@ -80,9 +78,9 @@ class StepMetrics:
         for what, names, part in zip(self.by, self.names, parts, strict=True):
             nats, counts = part.view(2, -1).tolist()
             by[what] = {name: nat / count for name, nat, count in zip(names, nats, counts, strict=True) if count}
-        tokens, whole_step = stage.config.batch_tokens, seconds + stage.last_wait
+        tokens, whole_step = self.stage.config.batch_tokens, seconds + self.stage.last_wait
         rank_tokens = tokens / self.ranks.world
-        flops = 3 * forward_flops(config, max(1, round(float(self.pairs) / rank_tokens))) * rank_tokens
+        flops = 3 * forward_flops(config, max(1, round(self.pairs / rank_tokens))) * rank_tokens
         peak = peak_flops(self.ranks.device)
         dead = None
         if self.load:
@@ -99,7 +97,7 @@ class StepMetrics:
             "seconds": whole_step,
             "tokens_per_s": tokens / whole_step,
             "mfu": flops / whole_step / peak if peak else None,
-            "waited": stage.last_wait / whole_step,
+            "waited": self.stage.last_wait / whole_step,
             "memory_gib": memory_gib(self.ranks.device),
             "load_excess": float(self.excess.max()) if self.excess is not None and len(self.excess) else None,
             "dead_experts": dead,

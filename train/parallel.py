@@ -18,9 +18,9 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard, register_fsdp_forward_method
-from torch.distributed.tensor import DTensor
 
 from ..model.transformer import K3Model, Layer
+from .optim.sharding import whole
 
 _PATIENCE = timedelta(minutes=10)
 """After which a rank that waits for another gives up."""
@@ -114,7 +114,7 @@ def gathered(model: K3Model, ranks: Ranks) -> dict[str, Tensor]:
     """The whole state dict on the CPU of the first rank, and nothing on the others; every rank must call this."""
     state = {}
     for name, tensor in model.state_dict().items():
-        full = tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+        full = whole(tensor)
         if ranks.first:
             state[name] = full.cpu()
     return state

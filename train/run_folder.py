@@ -103,13 +103,13 @@ class LiveLine:
         self._on, self._seconds, self._last = on, seconds, -math.inf
         self._terminal = sys.stderr.isatty()
 
-    def show(self, text: str, *, last: bool = False) -> None:
+    def show(self, text: str) -> None:
         now = time.monotonic()
-        if not self._on or (now - self._last < (0.2 if self._terminal else self._seconds) and not last):
+        if not self._on or now - self._last < (0.2 if self._terminal else self._seconds):
             return
         self._last = now
         if self._terminal:
-            sys.stderr.write("\r\x1b[K" + text + ("\n" if last else ""))
+            sys.stderr.write("\r\x1b[K" + text)
         else:
             sys.stderr.write(text + "\n")
         sys.stderr.flush()

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from sympy import Rational
 
+from ..verify.result import Check
 from . import decide, units
 from .errors import UNREADABLE, Degenerate
 from .parse import parse
 from .parse_units import LETTER_UNITS
-from .result import Check
 from .shapes import compare_shapes
 from .values import Number, Text, Value
 from .words import as_words, compare_options, compare_words

@@ -17,12 +17,12 @@ from typing import NamedTuple
 from sympy import Expr, Rational, Symbol
 from sympy.core.function import AppliedUndef
 
+from ..verify.result import Check
 from . import decide
 from .context import Context
 from .errors import UNREADABLE
 from .find import Chain, chains
 from .parse import parse
-from .result import Check
 from .units import dimensions
 from .values import Interval, Number, SetExpr, Value
 

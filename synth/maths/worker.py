@@ -21,10 +21,10 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
+from ..verify.result import Check
 from . import answers, chains
 from .answers import Judgement, Pair
 from .chains import Step
-from .result import Check
 
 _PR_SET_PDEATHSIG = 1
 _MAX_KILLS = 3  # of one text; what is left of it is then undecided

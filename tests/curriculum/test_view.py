@@ -12,13 +12,12 @@ from k3data.pipelines.reader import Dataset
 from k3data.pipelines.record import licence
 from k3data.pipelines.tokens import TokenSample, from_label_weights, token_record
 from k3data.tests.pipelines.samples import picture, publish, record
-from k3data.tests.pipelines.test_gallery import HOSTILE, Visit
+from k3data.tests.pipelines.test_gallery import HOSTILE
 from k3data.tests.tokenizer.texts import library_sources
+from k3data.tests.visit import Visit
 from k3data.tokenizer import Tokenizer
 from k3data.tokenizer.images import image_grid, image_tokens
 from k3data.tokenizer.train import train
-from k3data.vision.chromium import find_chromium
-from playwright.sync_api import sync_playwright
 
 LENGTH = 2000
 STAGE = {
@@ -96,14 +95,6 @@ def out(tmp_path_factory):
     (folder / TOKENIZER).write_bytes(content)
     (folder / FILE).write_bytes(orjson.dumps(STAGE))
     return root
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -11,18 +11,9 @@ from k3data.pipelines import gallery
 from k3data.pipelines.errors import UserError
 from k3data.pipelines.gallery import write_gallery
 from k3data.tests.pipelines.samples import mixed, publish, record
-from k3data.vision.chromium import find_chromium
-from playwright.sync_api import sync_playwright
+from k3data.tests.visit import Visit
 
 HOSTILE = "</script><img src=x onerror=alert(1)><svg/onload=alert(1)> {{script}} <!-- \u2028 &lt;"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -44,30 +35,6 @@ def path(out, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "gallery.html"
     assert write_gallery(k3data.open(str(out)), path) == 62
     return path
-
-
-class Visit:
-    """An open page, with everything it did that it should not have done."""
-
-    def __init__(self, browser, path, **options):
-        self.page = browser.new_page(**options)
-        self.alarms: list[str] = []
-        self.page.on("dialog", lambda dialog: (self.alarms.append("dialog"), dialog.dismiss()))
-        self.page.on("console", lambda message: self.alarms.append(message.text))
-        self.page.on("pageerror", lambda error: self.alarms.append(str(error)))
-        self.page.on("request", self._request)
-        self.page.goto(path.as_uri())
-
-    def _request(self, request):
-        if not request.url.startswith(("data:", "file:")):
-            self.alarms.append(request.url)
-
-    def text(self, selector):
-        return self.page.inner_text(selector)
-
-    def seek(self, words):
-        self.page.fill("#search", words)
-        self.page.keyboard.press("Escape")
 
 
 @pytest.fixture

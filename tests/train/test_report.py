@@ -16,15 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from k3data.pipelines.errors import UserError
+from k3data.tests.visit import Visit
 from k3data.train.report import write_report
 from k3data.train.report_answers import above
 from k3data.train.report_charts import Axes, Series, _thinned, figure, log_ticks, short, ticks
 from k3data.train.report_inside import mix_names
 from k3data.train.report_predictions import asked_for, differences, raster
 from k3data.train.report_run import read_run
-from k3data.vision.chromium import find_chromium
 from PIL import Image
-from playwright.sync_api import sync_playwright
 from scipy.stats import fisher_exact
 
 HOSTILE = "</script><img src=x onerror=alert(1)><svg/onload=alert(1)> {{script}} \"'> <!-- \u2028 \udcff"
@@ -100,31 +99,6 @@ def words_of(page):
 
 
 # --- in a browser ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
-
-
-class Visit:
-    """An open page, with everything it did that it should not have done."""
-
-    def __init__(self, browser, path, **options):
-        self.page = browser.new_page(**options)
-        self.alarms: list[str] = []
-        self.page.on("dialog", lambda dialog: (self.alarms.append("dialog"), dialog.dismiss()))
-        self.page.on("console", lambda message: self.alarms.append(message.text))
-        self.page.on("pageerror", lambda error: self.alarms.append(str(error)))
-        self.page.on("request", self._request)
-        self.page.goto(path.as_uri())
-
-    def _request(self, request):
-        if not request.url.startswith(("data:", "file:")):
-            self.alarms.append(request.url)
 
 
 def full_run(run, text="plain"):
