@@ -109,6 +109,7 @@ def one_rank(rank: int, folder: Path) -> None:
     held["newest"].append(checkpoints.newest())
     held["left"] = sorted(path.name for path in run.iterdir())
     (folder / f"rank{rank}.json").write_text(json.dumps(held))
+    dist.barrier()  # else the first rank may have begun the next save before the second has looked
 
     # The second rank is killed while it writes.
     text = message(lambda: failing_save(checkpoints, again, signal.SIGKILL if rank else None))
