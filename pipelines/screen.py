@@ -107,6 +107,8 @@ class Terminal(Quiet):
                 line.append(f" · {facts[name]:,} {name.replace('_input', '')}", style=style)
         if progress.deaths:
             line.append(f" · {progress.deaths} workers died", style="red")
+        for note in progress.notes.values():
+            line.append(f" · {note}", style="default")
         line.append(f" · {facts['items_per_s']:.1f}/s", style="bright_black")
         if not over and facts["eta_s"] is not None:
             line.append(f" · {_duration(facts['eta_s'])} left", style="bright_black")
@@ -145,6 +147,7 @@ def _facts(progress: Progress, pace: _Pace) -> dict[str, Any]:
         "samples": progress.samples,
         **{name: progress.outcomes[name] for name in ("filtered", "invalid_input", "error", "merged")},
         "worker_deaths": progress.deaths,
+        **({"notes": progress.notes} if progress.notes else {}),
         "items_per_s": round(rate, 2),
         "eta_s": None if left is None else round(left),
     }

@@ -136,6 +136,17 @@ class _Parameters(BaseModel):
 class Stage(_Parameters):
     """Base of all stages. Its pydantic fields are the parameters a recipe may set."""
 
+    @property
+    def concurrency(self) -> int:
+        """How many records may be in `process` at once, each in a thread of its own. More than one is for a stage that
+        waits for others, such as a server; what it gives is taken in the order of the records all the same."""
+        return 1
+
+    def status(self, context: Context) -> str:
+        """A few words for the live line of the run: cost so far, say. Called every few seconds in a process that has
+        not opened the stage."""
+        return ""
+
     def open(self, context: Context) -> None:
         """Called once per unit, before the first record."""
 

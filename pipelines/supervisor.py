@@ -20,6 +20,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from .flight import Flight
 from .outcomes import Outcomes
 from .plan import Plan, Unit
 from .recipe import Job, Recipe
-from .stage import Failed
+from .stage import Context, Failed, Stage
 from .store import Store, disk_errors
 
 log = logging.getLogger(__name__)
@@ -79,6 +80,8 @@ class Progress:
     samples: int = 0
     bytes: int = 0
     deaths: int = 0
+    notes: dict[str, str] = field(default_factory=dict)
+    """What stages tell of themselves, by name."""
 
 
 class Attempts:
@@ -148,6 +151,9 @@ class Supervisor:
         self.progress = Progress(job.name, len(plan.units), items=plan.items)
         self.stopping: str | None = None
         self._next_poll = 0.0
+        context = Context(recipe.seed, recipe.name, job.name, "", self.scratch, output, recipe.base)
+        self._status = {step.name: partial(step.build.status, context) for step in job.stages
+                        if isinstance(step.build, Stage)}  # fmt: skip
 
     def run(self, units: list[Unit], before: Progress) -> Progress:
         """Do the units. `before` is the progress that earlier runs have made.
@@ -173,6 +179,7 @@ class Supervisor:
         finally:
             for worker in list(self.running):
                 self._end(worker)
+        self._listen()
         return self.progress
 
     def stop(self, reason: str) -> None:
@@ -314,6 +321,7 @@ class Supervisor:
     def _watch(self) -> None:
         """Kill workers over their memory or time. Seldom, since it reads /proc."""
         self._next_poll = time.monotonic() + 1.0
+        self._listen()
         limit, backstop = self.recipe.executor.memory, self.recipe.executor.item_timeout_s
         for worker in list(self.running):
             if limit and (used := _memory(worker.process.pid)) > limit:
@@ -324,6 +332,13 @@ class Supervisor:
                     worker.cause = f"one item took over {backstop:.0f} s (executor.item_timeout_s)"
             if worker.cause:
                 _kill(worker.process)
+
+    def _listen(self) -> None:
+        """Hear what the stages tell of themselves."""
+        notes = {name: note for name, status in self._status.items() if (note := status())}
+        if notes != self.progress.notes:
+            self.progress.notes = notes
+            self.show(self.progress)
 
     @staticmethod
     def _await_exit(worker: _Worker) -> None:

@@ -13,8 +13,9 @@ import os
 import shutil
 import time
 import traceback
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -184,14 +185,35 @@ class UnitRun:
         if isinstance(step.build, DatatroveStep):
             yield from self._apply_stream(number, step.build, stream)
             return
-        for record in stream:
+        for record, work in self._ahead(number, step, stream):
             self.counts[number]["in"] += 1
-            produced = self._settle(number, record.id, lambda r=record: self._process(step, r), record)  # type: ignore[misc]
+            produced = self._settle(number, record.id, work, record)
             if produced is None:
                 continue
             self.counts[number]["out"] += len(produced)
             self.counts[number]["added"] += len(produced) - 1
             yield from produced
+
+    def _ahead(
+        self, number: int, step: Step, stream: Iterator[Document]
+    ) -> Iterator[tuple[Document, Callable[[], list[Document]]]]:
+        """Each record with the call that gives its results; as many are at work beside it as the stage can use."""
+        if step.build.concurrency == 1:
+            for record in stream:
+                yield record, lambda record=record: self._process(step, record)  # type: ignore[misc]
+            return
+        waiting: deque[tuple[Document, Callable[[], list[Document]]]] = deque()
+        pool = ThreadPoolExecutor(step.build.concurrency, thread_name_prefix=step.name)
+        try:
+            for record in stream:
+                settled = self.outcomes.get(self.names[number], record.id) is not None
+                waiting.append((record, list if settled else pool.submit(self._process, step, record).result))
+                if len(waiting) == step.build.concurrency:
+                    yield waiting.popleft()
+            while waiting:
+                yield waiting.popleft()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _process(self, step: Step, record: Document) -> list[Document]:
         parent, lineage = record.id, record.metadata["lineage"]

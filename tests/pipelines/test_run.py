@@ -17,7 +17,10 @@ from k3data.pipelines.look import preview_results, rejects_relation, status_fact
 from k3data.pipelines.plan import Plan
 from k3data.pipelines.store import open_store
 from k3data.pipelines.verify import verify
-from k3data.tests.pipelines.toy import command, recipe_text, run, stage, tar_bytes, toy_recipe, write_lines
+from k3data.pipelines.run import Options
+from k3data.pipelines.run import run as run_recipe
+from k3data.pipelines.screen import Quiet
+from k3data.tests.pipelines.toy import HERE, command, recipe_text, run, stage, tar_bytes, toy_recipe, write_lines
 
 BUDGET = "errors: {budget: 0.5}"
 
@@ -57,6 +60,34 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path):
     one = tar_bytes(tmp_path / "one")
     assert one == tar_bytes(tmp_path / "four")
     assert {path.split("/")[-1].split("-")[0] for path in one} == {"train", "val", "test"}
+
+
+def test_records_that_wait_at_once_give_the_same_bytes_and_fates_sooner(tmp_path):
+    write_lines(tmp_path, 40)
+    told = {"filtered": [3], "raised": [5], "timed_out": [7]}
+    seconds = []
+    for at_once in (1, 10):
+        recipe = toy_recipe(tmp_path, stage("Wait", at_once=at_once, **told), more=BUDGET)
+        started = time.monotonic()
+        run(recipe, tmp_path / f"out{at_once}", workers=1)
+        seconds.append(time.monotonic() - started)
+    assert fates(tmp_path / "out1") == fates(tmp_path / "out10")
+    assert len(fates(tmp_path / "out1")) == 3
+    one, ten = ([record.text for record in k3data.open(tmp_path / f"out{at_once}")] for at_once in (1, 10))
+    assert one == ten
+    assert seconds[0] - seconds[1] > 2.0  # of the 4.4 s that forty waits take one after another
+
+
+def test_a_stage_tells_of_itself_on_the_live_line(tmp_path):
+    write_lines(tmp_path, 4)
+    shown: list[dict[str, str]] = []
+
+    class Heard(Quiet):
+        def show(self, progress):
+            shown.append(progress.notes)
+
+    run_recipe(toy_recipe(tmp_path, stage("Wait", at_once=2)), str(tmp_path / "out"), Options("recipe.yaml"), Heard())
+    assert shown[-1] == {f"{HERE}:Wait": "2 at once in work"}
 
 
 def test_one_reject_shifts_no_other_shard(tmp_path):

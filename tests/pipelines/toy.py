@@ -58,6 +58,23 @@ class Double(Stage):
         return [record, second]
 
 
+class Wait(Sieve):
+    """Waits for each record, the less the later it comes, and so many at once."""
+
+    at_once: int = 1
+
+    @property
+    def concurrency(self) -> int:
+        return self.at_once
+
+    def status(self, context: Context) -> str:
+        return f"{self.at_once} at once in {context.job}"
+
+    def process(self, record: Document) -> Document:
+        time.sleep(0.02 * (10 - number(record) % 10))
+        return super().process(record)
+
+
 class Die(Stage):
     """Takes its whole process with it."""
 
