@@ -1,0 +1,1 @@
+"""Rewriting of documents, chunk by chunk, each rewrite checked against its source."""

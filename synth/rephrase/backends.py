@@ -1,0 +1,188 @@
+"""Which back end a recipe means, opened together with the calls and the account that belong to it.
+
+Modules of back ends are imported when one is opened: rules need no HTTP client, and a server no model file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ...pipelines.errors import UserError
+from ...pipelines.stage import Context
+from ...pipelines.store import open_store
+from ..chat.spend import Price, Spend, Summary
+from ..chat.store import Calls
+from ..chat.types import Backend, Reply, Request
+
+if TYPE_CHECKING:
+    from ..chat.endpoint import Endpoint as Server
+    from .rephrase import Rephrase
+
+DEMO = " (demonstration)"
+"""Ends the name of a model that is for trying things out."""
+
+
+class Endpoint(BaseModel):
+    """A server with an OpenAI-compatible `/chat/completions`.
+
+    Attributes:
+        url: its base, "http://localhost:8000/v1".
+        model: as the server calls it.
+        fingerprint: anything that tells this model from another of the same name (a commit, a quantisation); part of
+            the key of every call.
+        key_env: name of the environment variable with the API key; none: no key is sent.
+        in_flight: calls at once, at most, in each worker; it adapts below that.
+        timeout_s: for one call, from asking to the last token.
+        usd_in, usd_out: USD per million prompt and completion tokens.
+        usd_per_hour: of rented machines that serve, instead.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str = Field(pattern=r"^https?://")
+    model: str = Field(min_length=1)
+    fingerprint: str = ""
+    key_env: str | None = None
+    in_flight: int = Field(default=64, ge=1)
+    timeout_s: float = Field(default=300, gt=0)
+    usd_in: float = Field(default=0.0, ge=0)
+    usd_out: float = Field(default=0.0, ge=0)
+    usd_per_hour: float = Field(default=0.0, ge=0)
+
+
+class Opened:
+    """A back end with its calls. `close` it in the end.
+
+    Attributes:
+        model: its name, with `DEMO` at the end if it is one.
+    """
+
+    def __init__(self, backend: Backend, calls: Calls | None, spend: Spend | None) -> None:
+        self.model = backend.model + (DEMO if getattr(backend, "demo", False) else "")
+        self._backend, self._calls, self._spend = backend, calls, spend
+
+    def ask(self, request: Request) -> Reply:
+        """The reply, from the calls if it was given before. Raises Refused and Stopped."""
+        return self._calls.reply(self._backend, request) if self._calls else self._backend.reply(request)
+
+    def accepted(self, tokens: int) -> None:
+        """Tell the account of tokens of texts that passed."""
+        if self._spend:
+            self._spend.accepted(tokens)
+
+    def close(self) -> None:
+        self._backend.close()
+        if self._calls:
+            self._calls.close()
+        if self._spend:
+            self._spend.close()
+
+
+def open_backend(stage: Rephrase, context: Context) -> Opened:
+    """Raises UserError, see each back end."""
+    if stage.backend == "rule":
+        from ..rewrite.backend import RuleBackend
+
+        return Opened(RuleBackend(), None, None)
+    if stage.backend == "replay":
+        from ..chat.replay import Replay
+
+        return Opened(Replay(_recorded(stage, context)), None, None)
+    if stage.backend == "endpoint":
+        assert stage.endpoint is not None
+        return _open_endpoint(stage, stage.endpoint, context)
+    from ..chat.embedded import Embedded
+
+    spend = Spend(account_url(stage, context), Price())
+    return Opened(Embedded(), Calls(context.beside(stage.calls), spend), spend)
+
+
+def _open_endpoint(stage: Rephrase, options: Endpoint, context: Context) -> Opened:
+    from ..chat.endpoint import Endpoint as Server
+    from ..chat.limits import Concurrency
+
+    price = Price(options.usd_in, options.usd_out, options.usd_per_hour)
+    spend = Spend(account_url(stage, context), price, stage.budget_usd)
+    server = Server(
+        options.url, options.model, key_variable=options.key_env or "", fingerprint=options.fingerprint or "none",
+        overall_s=options.timeout_s, concurrency=Concurrency(min(8, options.in_flight), highest=options.in_flight), wasted=spend.waste,
+    )  # fmt: skip
+    return Opened(_CheckedFirst(server), Calls(context.beside(stage.calls), spend), spend)
+
+
+class _CheckedFirst:
+    """A server that is asked whether it is there before the first call that no stored answer makes unnecessary."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._checked = threading.Lock()
+        self._is_checked = False
+        self.name, self.model, self.stored = server.name, server.model, server.stored
+        # What a server tells of itself would give stored answers other keys, and none could be found without asking it.
+        self.fingerprint = server.fingerprint
+
+    def reply(self, request: Request) -> Reply:
+        """Raises Refused and Stopped."""
+        with self._checked:
+            if not self._is_checked:
+                self._server.check()
+                self._is_checked = True
+        return self._server.reply(request)
+
+    def close(self) -> None:
+        self._server.close()
+
+
+def account_url(stage: Rephrase, context: Context) -> str:
+    """Where the account of this output lies, among the calls."""
+    output = open_store(context.output).url
+    return f"{context.beside(stage.calls)}/accounts/{hashlib.sha256(output.encode()).hexdigest()[:16]}"
+
+
+def account(stage: Rephrase, context: Context) -> Summary | None:
+    """What the run has spent so far; None for a back end that nobody pays for."""
+    if stage.backend in ("rule", "replay"):
+        return None
+    return Spend.read(account_url(stage, context))
+
+
+def status(stage: Rephrase, context: Context) -> str:
+    """The account in a few words."""
+    summary = account(stage, context)
+    return summary.line() if summary else ""
+
+
+def environment(stage: Rephrase) -> dict[str, str]:
+    """Versions that the answers depend on."""
+    if stage.backend != "rule":
+        return {}
+    from ..rewrite.backend import RuleBackend
+
+    return {"rules": RuleBackend().model}
+
+
+def reads(stage: Rephrase, context: Context) -> dict[str, str]:
+    """What the answers depend on beside the parameters. No server is asked."""
+    if stage.backend == "endpoint":
+        assert stage.endpoint is not None
+        return {"model": stage.endpoint.model, "model fingerprint": stage.endpoint.fingerprint}
+    if stage.backend == "replay":
+        return {"recorded answers": hashlib.sha256(_recorded(stage, context).read_bytes()).hexdigest()[:16]}
+    return {}
+
+
+def is_demo(model: str) -> bool:
+    return model.endswith(DEMO)
+
+
+def _recorded(stage: Rephrase, context: Context) -> Path:
+    assert stage.recorded is not None
+    path = context.base / stage.recorded
+    if not path.is_file():
+        raise UserError(f"synth.rephrase: the file of recorded answers {path} does not exist")
+    return path

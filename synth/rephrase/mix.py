@@ -1,0 +1,96 @@
+"""The source `synth.mix`: documents as they are together with rewrites of them, in a proportion that is kept.
+
+Training on rewrites alone loses to a mixture (WRAP, arXiv:2401.16380, mixes one to one), so the originals always stay:
+all of them, and of the rewrites as many as make up their share of the characters, in an order drawn by a hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import orjson
+from pydantic import Field
+
+from ...pipelines.errors import UserError
+from ...pipelines.reader import Dataset
+from ...pipelines.stage import Context, Input, Item, Slice, Source
+
+MIX_FILE = "mix.json"
+
+
+class Mix(Source):
+    """The samples of two earlier jobs, published as they are.
+
+    Attributes:
+        originals: job of the documents; all of them are taken.
+        rewrites: job of the rewrites.
+        share: of the result's characters that are rewrites, at most. It is less where there are too few of them;
+            `mix.json` says what was got.
+    """
+
+    version: ClassVar[int] = 1
+    passthrough: ClassVar[bool] = True
+
+    originals: str
+    rewrites: str
+    share: float = Field(default=0.5, gt=0, lt=1)
+
+    @property
+    def jobs(self) -> tuple[str, ...]:
+        return (self.originals, self.rewrites)
+
+    def plan(self, context: Context, unit_items: int | None) -> Iterator[Slice]:
+        size = unit_items or 2000
+        datasets = self._open(context)
+        lengths = [_characters(one) for one in datasets]
+        room = self.share / (1 - self.share) * sum(lengths[0])
+        for at, dataset in enumerate(datasets):
+            taken = list(range(len(dataset))) if at == 0 else _drawn(dataset, lengths[1], room, context.seed)
+            name = self.jobs[at]
+            inputs = {row["shard"]: Input(f"{name}/{row['path']}", row["bytes"], "", row["sha256"])
+                      for row in dataset.shards.to_pylist()}  # fmt: skip
+            shards = dataset.samples["shard"].to_pylist()
+            for start in range(0, len(taken), size):
+                part = taken[start : start + size]
+                used = tuple(inputs[one] for one in dict.fromkeys(shards[number] for number in part))
+                told = {"job": name, "samples": part, "characters": sum(lengths[at][number] for number in part)}
+                yield Slice(told, len(part), used)
+
+    def read(self, where: dict[str, Any], inputs: tuple[Input, ...], context: Context) -> Iterator[Item]:
+        dataset = Dataset.open(context.output, job=where["job"])
+        for at in where["samples"]:
+            sample = dataset.samples["id"][at].as_py()
+            yield Item(sample, sample, lambda at=at: dataset[at])  # type: ignore[misc]
+
+    def files(self, context: Context, slices: Sequence[dict[str, Any]]) -> Iterable[tuple[str, bytes]]:
+        """`mix.json`: what was wanted and what was got, in samples and characters."""
+        got = {name: {"samples": 0, "characters": 0} for name in self.jobs}
+        for where in slices:
+            got[where["job"]]["samples"] += len(where["samples"])
+            got[where["job"]]["characters"] += where["characters"]
+        rewritten, total = got[self.rewrites]["characters"], sum(one["characters"] for one in got.values())
+        facts = {"share_wanted": self.share, "share_got": round(rewritten / max(total, 1), 4), "jobs": got}
+        yield MIX_FILE, orjson.dumps(facts, option=orjson.OPT_INDENT_2) + b"\n"
+
+    def _open(self, context: Context) -> list[Dataset]:
+        if self.originals == self.rewrites:
+            raise UserError(f"synth.mix: originals and rewrites are both {self.originals!r}")
+        return [Dataset.open(context.output, job=name) for name in self.jobs]
+
+
+def _characters(dataset: Dataset) -> list[int]:
+    return dataset.samples["text_chars"].to_pylist()
+
+
+def _drawn(dataset: Dataset, lengths: Sequence[int], room: float, seed: int) -> list[int]:
+    """Rewrites by number, as many as fit, in the data set's order."""
+    ids = dataset.samples["id"].to_pylist()
+    order = sorted(range(len(ids)), key=lambda at: hashlib.sha256(f"mix:{seed}:{ids[at]}".encode()).digest())
+    taken = []
+    for at in order:
+        if lengths[at] <= room:
+            taken.append(at)
+            room -= lengths[at]
+    return sorted(taken)

@@ -1,0 +1,185 @@
+"""The stage `synth.rephrase`: documents in, checked rewrites out, and beside them the answers that failed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, ClassVar, Literal, Self
+
+import orjson
+from datatrove.data import Document
+from pydantic import Field, PrivateAttr, model_validator
+
+from ...pipelines.errors import UserError
+from ...pipelines.stage import Context, Filtered, Stage
+from ..verify.rules import Rules
+from ..verify.sentences import estimate
+from ..verify.verify import VERSION as VERIFIER
+from . import backends, prompts
+from .assign import LENGTHS, PERSPECTIVES, Assignment, assignments
+from .backends import Endpoint
+from .judging import Judge
+from .layout import Layout, lay_out
+from .prompts import Prompt
+from .rewriter import Asked, Rewriter
+from .rows import Made, row, runs
+
+
+class Rephrase(Stage):
+    """Rewrite each document once or twice in drawn styles, chunk by chunk, and judge every chunk against its source.
+
+    A record comes out for every run of chunks that passed, and for every answer that failed (its check `verified` says
+    why); `synth.judge` in a later job takes the one and leaves the other.
+
+    Attributes:
+        backend: `rule` rewrites by rules, offline; `endpoint` asks an OpenAI-compatible server; `embedded` a model of
+            135M parameters in this process, for trying things out; `replay` gives recorded answers.
+        endpoint: the server, for `endpoint`.
+        recorded: file of recorded answers, for `replay`, relative to the recipe.
+        calls: folder or URL where answers are kept and looked up; a relative one is taken from the folder that holds
+            the output, so that runs share it.
+        budget_usd: no call is made that could spend more than this on one output.
+        styles: prompt families with their weights.
+        prompts: folder of prompt files of your own, relative to the recipe; they come before those shipped.
+        perspectives, lengths: names to draw from; a perspective may also be a description of your own.
+        rewrites: how many of each excerpt, at most, each in another style.
+        chunk_tokens, excerpt_tokens: what one call rewrites, and what is rewritten in a row, in estimated tokens.
+        least_words: shorter chunks are left out.
+        maths: check equations and results.
+        rules: thresholds that differ, by style or under `all`.
+        temperature, top_p: sampling of a model.
+        at_once: documents in work at the same time in each worker. Default: 32 for a server, otherwise 1.
+    """
+
+    version: ClassVar[int] = 1
+    operational: ClassVar[frozenset[str]] = frozenset(
+        {"endpoint", "recorded", "calls", "budget_usd", "prompts", "at_once"}
+    )
+
+    backend: Literal["rule", "endpoint", "embedded", "replay"] = "rule"
+    endpoint: Endpoint | None = None
+    recorded: str | None = None
+    calls: str = "calls"
+    budget_usd: float | None = Field(default=None, gt=0)
+    styles: dict[str, float] = Field(min_length=1)
+    prompts: str | None = None
+    perspectives: list[str] = Field(default=list(PERSPECTIVES), min_length=1)
+    lengths: list[str] = Field(default=["same"], min_length=1)
+    rewrites: int = Field(default=1, ge=1, le=2)
+    chunk_tokens: int = Field(default=256, ge=16)
+    excerpt_tokens: int = Field(default=4096, ge=16)
+    least_words: int = Field(default=25, ge=1)
+    maths: bool = False
+    rules: dict[str, dict[str, Any]] = {}
+    temperature: float = Field(default=0.7, ge=0)
+    top_p: float = Field(default=0.95, gt=0, le=1)
+    at_once: int | None = Field(default=None, ge=1)
+
+    _state: _State | None = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.backend == "endpoint" and self.endpoint is None:
+            raise ValueError("backend endpoint needs endpoint: {url, model}")
+        if self.backend == "replay" and self.recorded is None:
+            raise ValueError("backend replay needs recorded: the file of answers")
+        if self.chunk_tokens > self.excerpt_tokens:
+            raise ValueError(f"chunks of {self.chunk_tokens} tokens do not fit excerpts of {self.excerpt_tokens}")
+        if bad := [style for style, weight in self.styles.items() if weight <= 0]:
+            raise ValueError(f"the weight of style {bad[0]!r} is not above 0")
+        if bad := [name for name in self.lengths if name not in LENGTHS]:
+            raise ValueError(f"no length {bad[0]!r}; there are: {', '.join(LENGTHS)}")
+        if bad := [name for name in self.rules if name != "all" and name not in self.styles]:
+            raise ValueError(f"rules for {bad[0]!r}, which is not among the styles")
+        return self
+
+    @property
+    def concurrency(self) -> int:
+        return self.at_once or (32 if self.backend == "endpoint" else 1)
+
+    def environment(self) -> dict[str, str]:
+        return {"verifier": str(VERIFIER), **backends.environment(self)}
+
+    def reads(self, context: Context) -> dict[str, str]:
+        chosen = self._prompts(context)
+        self._rules(chosen)  # a wrong threshold is told before the run
+        found = {f"prompt {name}": one.sha256[:16] for name, one in chosen.items()}
+        return {**found, **backends.reads(self, context)}
+
+    def open(self, context: Context) -> None:
+        chosen = self._prompts(context)
+        opened = backends.open_backend(self, context)
+        judge = Judge(self.maths)
+        rewriter = Rewriter(opened.ask, judge, chosen, self._rules(chosen), self.temperature, self.top_p)
+        self._state = _State(context.seed, opened, judge, chosen, rewriter)
+
+    def process(self, record: Document) -> list[Document]:
+        state = self._state
+        assert state is not None
+        layout = lay_out(record.text, self.chunk_tokens, self.excerpt_tokens, self.least_words)
+        left: Counter[str] = Counter()
+        made: list[Document] = []
+        for number in range(len(layout.excerpts)):
+            for assignment, asked in self._rewrites(record, layout, number, left):
+                about = Made(self.backend, state.opened.model, state.prompts[assignment.style], assignment, number)
+                made += [row(record, run, about) for run in runs(asked)]
+        if not made:
+            told = ", ".join(f"{count} {code}" for code, count in left.most_common(4)) or "no sentence"
+            raise Filtered("nothing_rewritten", told)
+        state.opened.accepted(sum(estimate(one.text) for one in made if one.metadata["checks"][-1]["passed"]))
+        extra = orjson.loads(made[0].metadata["extra"])
+        extra["document"] = {"chunks": sum(map(len, layout.excerpts)), "left_out": dict(sorted(left.items()))}
+        made[0].metadata["extra"] = orjson.dumps(extra).decode()
+        return made
+
+    def _rewrites(
+        self, record: Document, layout: Layout, number: int, left: Counter[str]
+    ) -> Iterable[tuple[Assignment, list[Asked]]]:
+        """The rewrites of one excerpt; `left` counts chunks without an answer."""
+        state = self._state
+        assert state is not None
+        parts = layout.excerpts[number]
+        left.update(one.skipped for one in parts if one.skipped)
+        if all(one.skipped for one in parts):
+            return
+        key = (state.seed, record.metadata["source"]["sha256"], number)
+        done = 0
+        for assignment in assignments(key, self.styles, self.perspectives, self.lengths):
+            asked = state.rewriter.excerpt(record.text, layout, parts, assignment)
+            answered = any(one.verdict is not None for one in asked)
+            left.update(one.code for one in asked if one.code and not one.part.skipped)
+            if answered:
+                yield assignment, asked
+                done += 1
+            if done == self.rewrites:
+                return
+
+    def close(self) -> None:
+        if self._state is not None:
+            self._state.judge.close()
+            self._state.opened.close()
+            self._state = None
+
+    def status(self, context: Context) -> str:
+        return backends.status(self, context)
+
+    def _prompts(self, context: Context) -> dict[str, Prompt]:
+        folder = None if self.prompts is None else context.base / self.prompts
+        if folder is not None and not folder.is_dir():
+            raise UserError(f"synth.rephrase: the folder of prompts {folder} does not exist")
+        return prompts.chosen(self.styles, folder)
+
+    def _rules(self, chosen: dict[str, Prompt]) -> dict[str, Rules]:
+        return {name: one.verifier_rules({**self.rules.get("all", {}), **self.rules.get(name, {})})
+                for name, one in chosen.items()}  # fmt: skip
+
+
+class _State:
+    """What is open during a unit."""
+
+    def __init__(
+        self, seed: int, opened: backends.Opened, judge: Judge, prompts: dict[str, Prompt], rewriter: Rewriter
+    ) -> None:
+        self.seed, self.opened, self.judge, self.prompts, self.rewriter = seed, opened, judge, prompts, rewriter
+
+
