@@ -6,13 +6,14 @@ may be merged from several, or be one of several that one was split into: senten
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Set
 from functools import lru_cache
 from math import log
 from typing import NamedTuple
 
 from .cues import ARTICLES
-from .facts import Cue, FactSheet, Name, cached_fact_sheet, cues_by_sentence, names_by_sentence
+from .facts import Cue, FactSheet, Name, Sentence, cues_by_sentence, fact_sheet, names_by_sentence, vocabulary
 from .grams import grams, loop_rate
 from .places import Place, last_of, place_of
 from .quantities import Key
@@ -22,23 +23,28 @@ class Source(NamedTuple):
     """A source, read once for all its rewrites.
 
     Attributes:
+        vocabulary: stems and small spellings of all its words.
         weights: of each stem, higher where fewer sentences have it; `unknown`: of a stem that none has.
-        postings: the sentences that have a stem.
+        postings: the weight of a stem, and the sentences that have it.
         totals: weight of each sentence.
+        overlaps: of each sentence, the weight that it shares with others.
         unique: the stems that only this sentence has.
         repeats: whether another sentence says nearly the same.
         heads: stems that stand as nouns: at the end of a run of words that an article opens.
         subjects: of each sentence, the stems before its verb, as far as can be told.
         grams, loop: its 8-grams, and which share of them it repeats.
-        cues, names: by sentence.
+        cues, names: by sentence; `cue_counts`: by kind and class.
+        number_keys, plain_numbers: of all numbers, with their units and without; `years`: of its dates.
         number_places: the key and the surroundings of each number.
     """
 
     sheet: FactSheet
+    vocabulary: set[str]
     weights: dict[str, float]
     unknown: float
-    postings: dict[str, list[int]]
+    postings: dict[str, tuple[float, list[int]]]
     totals: list[float]
+    overlaps: list[dict[int, float]]
     unique: list[frozenset[str]]
     repeats: list[bool]
     heads: frozenset[str]
@@ -46,21 +52,26 @@ class Source(NamedTuple):
     grams: frozenset[int]
     loop: float
     cues: dict[int, list[Cue]]
+    cue_counts: Counter[tuple[str, str]]
     names: dict[int, list[Name]]
+    number_keys: frozenset[Key]
+    plain_numbers: frozenset[Key]
+    years: frozenset[Key]
     number_places: list[tuple[Key, Place]]
 
 
 class Group(NamedTuple):
-    """Sentences of the rewrite and of the source that belong together, by number; `similarity` from 0 to 1.
+    """Sentences of the rewrite and of the source that belong together, by number.
 
-    `lost` and `gained` are stems that only the source's side, and only the rewrite's side, has.
+    Attributes:
+        similarity: from 0 to 1.
+        same: one sentence on each side, word for word.
     """
 
     rewrite: list[int]
     source: list[int]
     similarity: float
-    lost: set[str]
-    gained: set[str]
+    same: bool
 
 
 class Alignment(NamedTuple):
@@ -71,6 +82,9 @@ class Alignment(NamedTuple):
     coverage: list[float]
 
 
+Score = tuple[dict[int, float], float]
+"""The weight that a sentence shares with each sentence of the source, and its own weight."""
+
 _NEARLY = 0.9  # of the best similarity: as near, when sentences are handed out one each
 _PLAIN = 1.0  # what a share of words counts for against a share of their weights
 _LOOKED = 6  # source sentences tried for having been merged into one
@@ -78,10 +92,10 @@ _SHORT = 0.07  # given for each word of content below six
 _MERGED = 0.4  # a second source sentence belongs to a rewritten one that holds so much of what it adds to the first
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=2048)
 def read_source(text: str) -> Source:
     """The source's fact sheet and index, remembered."""
-    sheet = cached_fact_sheet(text)
+    sheet = fact_sheet(text)
     postings: dict[str, list[int]] = {}
     for number, sentence in enumerate(sheet.sentences):
         for stem in sentence.bag:
@@ -90,7 +104,7 @@ def read_source(text: str) -> Source:
     weights = {stem: log(1 + count / len(where)) for stem, where in postings.items()}
     totals = [sum(weights[stem] for stem in sentence.bag) for sentence in sheet.sentences]
     unique = [frozenset(s for s in sentence.bag if len(postings[s]) == 1) for sentence in sheet.sentences]
-    repeats = []
+    overlaps, repeats = [], []
     for number, sentence in enumerate(sheet.sentences):
         shared: dict[int, float] = {}
         for stem in sentence.bag:
@@ -98,13 +112,16 @@ def read_source(text: str) -> Source:
                 shared[other] = shared.get(other, 0.0) + weights[stem]
         best = max((value for other, value in shared.items() if other != number), default=0.0)
         repeats.append(best >= 0.75 * totals[number])
+        overlaps.append(shared)
     eights = grams(sheet)
     return Source(
         sheet=sheet,
+        vocabulary=vocabulary(sheet),
         weights=weights,
         unknown=log(1 + count),
-        postings=postings,
+        postings={stem: (weights[stem], where) for stem, where in postings.items()},
         totals=totals,
+        overlaps=overlaps,
         unique=unique,
         repeats=repeats,
         heads=heads(sheet),
@@ -112,7 +129,11 @@ def read_source(text: str) -> Source:
         grams=frozenset(eights),
         loop=loop_rate(eights),
         cues=cues_by_sentence(sheet),
+        cue_counts=Counter(cue.what for cue in sheet.cues),
         names=names_by_sentence(sheet),
+        number_keys=frozenset(one.key for one in sheet.numbers),
+        plain_numbers=frozenset(one.plain for one in sheet.numbers),
+        years=frozenset(("", str(date.year)) for date in sheet.dates),
         number_places=[(one.key, place_of(sheet, one.first, last_of(sheet, one))) for one in sheet.numbers],
     )
 
@@ -157,12 +178,11 @@ def _subjects(sheet: FactSheet) -> list[frozenset[str]]:
 
 def align(source: Source, rewrite: FactSheet) -> Alignment:
     """Match sentences both ways."""
-    weights, sentences = source.weights, source.sheet.sentences
+    sentences = source.sheet.sentences
     links: list[list[int]] = []
     support: list[float | None] = []
     residue: set[str] = set()  # of rewritten sentences, what their best source sentence does not account for
-    chosen: set[int] = set()
-    scores = [_shared(source, sentence.bag) for sentence in rewrite.sentences]
+    scores = [_score(source, rewrite, sentence) for sentence in rewrite.sentences]
     nearest = _nearest(source, scores)
     for sentence, (shared, total), best in zip(rewrite.sentences, scores, nearest, strict=True):
         if best < 0:
@@ -171,46 +191,67 @@ def align(source: Source, rewrite: FactSheet) -> Alignment:
             residue.update(sentence.bag)
             continue
         linked = [best]
-        rest = sentence.bag.keys() - sentences[best].bag.keys()
         held = shared[best]
-        if rest:
+        rest: Set[str] = frozenset()
+        if sentence.bag is not sentences[best].bag and (rest := sentence.bag.keys() - sentences[best].bag.keys()):
             residue |= rest
-            beside_it = {number for stem in rest for number in source.postings.get(stem, ())}
-            for number in sorted(beside_it, key=lambda one: -shared[one])[:_LOOKED]:
-                own = sentences[number].bag.keys() - sentences[best].bag.keys()
-                common = own & rest
-                if number != best and common:
-                    beside = sum([weights[stem] for stem in common])
-                    if beside >= _MERGED * sum([weights[stem] for stem in own]):
-                        linked.append(number)
-                        held += beside
-                        rest = rest - common
+            merged, more, rest = _merged(source, best, rest, shared)
+            linked += merged
+            held += more
         # Where sentences repeat each other their words weigh little: then the mere number of words held counts.
         plain = 1 - len(rest) / len(sentence.bag)
         support.append(min(1.0, max(held / total, _PLAIN * plain)))
-        chosen.update(linked)
         links.append(linked)
-    return Alignment(_groups(source, rewrite, links), support, _coverage(source, rewrite, links, chosen, residue))
+    groups = _groups(source, rewrite, links, scores)
+    return Alignment(groups, support, _coverage(source, rewrite, links, residue))
 
 
-def _shared(source: Source, bag: Mapping[str, int]) -> tuple[dict[int, float], float]:
-    """The weight that a sentence shares with each sentence of the source, and its own weight."""
-    weights, postings = source.weights, source.postings
+def _merged(
+    source: Source, best: int, rest: Set[str], shared: dict[int, float]
+) -> tuple[list[int], float, Set[str]]:
+    """Source sentences that a rewritten one holds besides the best; their weight; what of the rest remains."""
+    postings = source.postings
+    beside: dict[int, float] = {}
+    for stem in rest:
+        if stem in postings:
+            weight, where = postings[stem]
+            for number in where:
+                beside[number] = beside.get(number, 0.0) + weight
+    overlap = source.overlaps[best]
+    own = {number: _MERGED * (source.totals[number] - overlap.get(number, 0.0)) - 1e-9 for number in beside}
+    if not any(weight >= own[number] for number, weight in beside.items()):
+        return [], 0.0, rest
+    found: list[int] = []
+    held = 0.0
+    for number in sorted(beside, key=lambda one: (-shared[one], one))[:_LOOKED]:
+        common = source.sheet.sentences[number].bag.keys() & rest
+        weight = sum([source.weights[stem] for stem in common])
+        if common and weight >= own[number]:
+            found.append(number)
+            held += weight
+            rest = rest - common
+    return found, held, rest
+
+
+def _score(source: Source, rewrite: FactSheet, sentence: Sentence) -> Score:
+    there = source.sheet.places.get(rewrite.text[sentence.start : sentence.end])
+    if there is not None:
+        return source.overlaps[there], source.totals[there]
+    postings = source.postings
     shared: dict[int, float] = {}
     total = 0.0
-    for stem in bag:
-        where = postings.get(stem)
-        if where is None:
+    for stem in sentence.bag:
+        if stem in postings:
+            weight, where = postings[stem]
+            total += weight
+            for number in where:
+                shared[number] = shared.get(number, 0.0) + weight
+        else:
             total += source.unknown
-            continue
-        weight = weights[stem]
-        total += weight
-        for number in where:
-            shared[number] = shared.get(number, 0.0) + weight
     return shared, total
 
 
-def _nearest(source: Source, scores: list[tuple[dict[int, float], float]]) -> list[int]:
+def _nearest(source: Source, scores: list[Score]) -> list[int]:
     """The nearest source sentence of each rewritten one, or −1.
 
     Where several are nearly as near, as in texts that say one thing of many, each goes to one that is still free.
@@ -239,25 +280,25 @@ def _nearest(source: Source, scores: list[tuple[dict[int, float], float]]) -> li
     return found
 
 
-def _coverage(
-    source: Source, rewrite: FactSheet, links: list[list[int]], chosen: set[int], residue: set[str]
-) -> list[float]:
+def _coverage(source: Source, rewrite: FactSheet, links: list[list[int]], residue: set[str]) -> list[float]:
     """How much of each source sentence is said. One that no rewritten sentence is nearest to must be in residues."""
     found = []
-    held: dict[int, set[str]] = {}
+    weights = source.weights
+    held: dict[int, Set[str]] = {}
     for linked, sentence in zip(links, rewrite.sentences, strict=True):
         for number in linked:
-            held.setdefault(number, set()).update(sentence.bag)
+            held[number] = held[number] | sentence.bag.keys() if number in held else sentence.bag.keys()
     for number, sentence in enumerate(source.sheet.sentences):
         total = source.totals[number]
-        if not total or source.repeats[number]:
+        where = held.get(number, residue)
+        if not total or source.repeats[number] or where == sentence.bag.keys():
             found.append(1.0)
             continue
-        where = held.get(number, residue)
-        said = sum(source.weights[stem] for stem in sentence.bag.keys() & where) / total
-        if number in chosen:
+        common = sentence.bag.keys() & where
+        said = sum([weights[stem] for stem in common]) / total
+        if number in held:
             # Some sentence is nearest to this one: of a short one, synonyms may leave few words.
-            plain = len(sentence.bag.keys() & where) / len(sentence.bag)
+            plain = len(common) / len(sentence.bag)
             said = min(1.0, max(said, _PLAIN * plain) + _SHORT * max(0, 6 - len(sentence.bag)))
         elif unique := source.unique[number]:
             # Merged into another sentence, words that no other sentence has would still be there.
@@ -266,7 +307,9 @@ def _coverage(
     return found
 
 
-def _groups(source: Source, rewrite: FactSheet, links: list[list[int]]) -> list[Group]:
+def _groups(
+    source: Source, rewrite: FactSheet, links: list[list[int]], scores: list[Score]
+) -> list[Group]:
     """Connected sentences, with what they differ in."""
     owner: dict[int, int] = {}
     members: dict[int, tuple[list[int], list[int]]] = {}
@@ -287,19 +330,27 @@ def _groups(source: Source, rewrite: FactSheet, links: list[list[int]]) -> list[
             if one not in owner:
                 theirs.append(one)
             owner[one] = root
-    return [_group(source, rewrite, sorted(mine), sorted(theirs)) for mine, theirs in members.values()]
+    return [
+        _pair(source, rewrite, mine[0], theirs[0], scores[mine[0]]) if len(mine) == len(theirs) == 1
+        else _group(source, rewrite, sorted(mine), sorted(theirs))
+        for mine, theirs in members.values()
+    ]  # fmt: skip
+
+
+def _pair(source: Source, rewrite: FactSheet, here: int, there: int, score: Score) -> Group:
+    one, other = rewrite.sentences[here], source.sheet.sentences[there]
+    similarity = 2 * score[0][there] / (score[1] + source.totals[there])
+    same = rewrite.words[one.low : one.high] == source.sheet.words[other.low : other.high]
+    return Group([here], [there], similarity, same)
 
 
 def _group(source: Source, rewrite: FactSheet, mine: list[int], theirs: list[int]) -> Group:
     said = _union(rewrite, mine)
     meant = _union(source.sheet, theirs)
     weights, unknown = source.weights, source.unknown
-    common = said.keys() & meant.keys()
-    lost, gained = meant.keys() - common, said.keys() - common
-    shared = sum(weights[stem] for stem in common)
-    apart = sum(weights[stem] for stem in lost) + sum(weights.get(stem, unknown) for stem in gained)
-    similarity = 2 * shared / (2 * shared + apart) if shared else 0.0
-    return Group(mine, theirs, similarity, lost, gained)
+    shared = sum([weights[stem] for stem in said.keys() & meant.keys()])
+    both = sum([weights.get(stem, unknown) for stem in said]) + sum([weights[stem] for stem in meant])
+    return Group(mine, theirs, 2 * shared / both if shared else 0.0, False)
 
 
 def _union(sheet: FactSheet, numbers: list[int]) -> Mapping[str, int]:

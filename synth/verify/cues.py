@@ -49,13 +49,15 @@ _PHRASES = {
     "the following|shorter than|earlier than|later than",
 }
 CUES: dict[str, tuple[str, str]] = {word: cue for cue, words in _WORDS.items() for word in words.split()}
-PHRASES: dict[str, list[tuple[tuple[str, ...], tuple[str, str]]]] = {}
+PHRASES: dict[str, dict[str, list[tuple[tuple[str, ...], tuple[str, str]]]]] = {}
+"""By first and second word, the phrases that begin so, longest first."""
 for _cue, _phrases in _PHRASES.items():
     for _phrase in _phrases.split("|"):
-        _parts = tuple(_phrase.split())
-        PHRASES.setdefault(_parts[0], []).append((_parts, _cue))
-for _listed in PHRASES.values():
-    _listed.sort(key=lambda one: -len(one[0]))
+        _first, _second, *_ = _parts = tuple(_phrase.split())
+        PHRASES.setdefault(_first, {}).setdefault(_second, []).append((_parts, _cue))
+for _begun in PHRASES.values():
+    for _listed in _begun.values():
+        _listed.sort(key=lambda one: -len(one[0]))
 
 FUNCTION_WORDS = frozenset(
     str.split(
@@ -79,6 +81,13 @@ ARTICLES = frozenset(
 )
 PRONOUNS = frozenset(str.split("it they them this these those he she him her its their his which that"))
 CLAUSE_WORDS = frozenset(str.split("because since although though but so therefore which who whose where while"))
+ENGLISH = frozenset(
+    str.split(
+        "the and that with this from which when are should must these their not you if then because there been have "
+        "would could other than into they only each between through"
+    )
+)
+"""Frequent words of English that no other language has."""
 _SHELLS = (
     "method technique procedure approach way process", "information data detail particular", "type kind sort class",
     "item element object entry entity", "area region zone", "part section portion piece", "error fault problem issue",

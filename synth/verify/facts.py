@@ -6,36 +6,35 @@ formulas and code, by sentence. It depends on the text alone: made once a source
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .cues import ARTICLES, CLAUSE_WORDS, PHRASES
-from .number_words import UNITS
 from .quantities import Date, Quantity, dates, quantities
-from .sentences import Span, sentences
-from .words import KNOWN, TOKEN, Word
+from .sentences import sentences
+from .words import DATE, NAME, NUMBER, SURE, TURN, Word, tokens
 
 
 class Sentence(NamedTuple):
-    """Characters, and tokens `low` to `high`, of one sentence; `bag`: its stems of content with their counts."""
+    """Characters, and tokens `low` to `high`, of one sentence; `stems`: of its words of content, in order; `bag`: the
+    same with their counts."""
 
     start: int
     end: int
     low: int
     high: int
+    stems: list[str]
     bag: dict[str, int]
 
 
 class Name(NamedTuple):
     """A capitalised sequence, an acronym or a piece of code; `parts`: what it is compared by, a word each.
 
-    `sure` is false of a sentence's first word, whose capital means nothing by itself.
+    A sentence's first word is none for its capital alone.
     """
 
     text: str
     parts: tuple[str, ...]
     kind: str
-    sure: bool
     sentence: int
     first: int
     last: int
@@ -44,10 +43,10 @@ class Name(NamedTuple):
 
 
 class Cue(NamedTuple):
-    """A word or phrase that the logic of its sentence turns on; `focus`: the stem that it bears upon, or ""."""
+    """A word or phrase that the logic of its sentence turns on: `what` it is, by kind and class, and its `focus`, the
+    stem that it bears upon, or ""."""
 
-    kind: str
-    group: str
+    what: tuple[str, str]
     focus: str
     sentence: int
     first: int
@@ -56,7 +55,12 @@ class Cue(NamedTuple):
 
 
 class FactSheet(NamedTuple):
-    """All of it. `vocabulary`: stems and small spellings of all words; `of_sentence`: the sentence of each token."""
+    """All of it.
+
+    Attributes:
+        of_sentence: the sentence of each token.
+        places: sentences of a source by what they say; of a rewrite, those of its source.
+    """
 
     text: str
     words: list[Word]
@@ -64,11 +68,11 @@ class FactSheet(NamedTuple):
     ends: list[int]
     sentences: list[Sentence]
     of_sentence: list[int]
-    vocabulary: frozenset[str]
     numbers: list[Quantity]
     dates: list[Date]
     names: list[Name]
     cues: list[Cue]
+    places: dict[str, int]
 
     def context(self, number: Quantity, reach: int = 4) -> list[str]:
         """Content words around a number, nearest first, of its own sentence."""
@@ -84,7 +88,7 @@ class FactSheet(NamedTuple):
         """What is stored with a chunk, for people and other programs."""
         kinds: dict[str, list[dict[str, Any]]] = {kind: [] for kind in ("neg", "modal", "quant", "comp", "cond")}
         for cue in self.cues:
-            kinds[cue.kind].append({"class": cue.group, "focus": cue.focus, "sentence": cue.sentence,
+            kinds[cue.what[0]].append({"class": cue.what[1], "focus": cue.focus, "sentence": cue.sentence,
                                     "written": self.text[cue.start : cue.end], "span": [cue.start,
                                     cue.end]})  # fmt: skip
         code = [one for one in self.names if one.kind == "code"]
@@ -98,7 +102,7 @@ class FactSheet(NamedTuple):
             "dates": [{"date": list(one[:3]), "written": self.text[one.start : one.end], "span": [one.start, one.end]}
                       for one in self.dates],
             "names": [{"name": one.text, "kind": one.kind, "sentence": one.sentence, "span": [one.start, one.end]}
-                      for one in self.names if one.kind != "code" and one.sure],
+                      for one in self.names if one.kind != "code"],
             "negations": kinds["neg"], "modals": kinds["modal"], "quantifiers": kinds["quant"],
             "comparators": kinds["comp"], "conditions": kinds["cond"],
             "formulas": [{"text": one.text, "span": [one.start, one.end]} for one in code if _is_formula(one.text)],
@@ -106,27 +110,57 @@ class FactSheet(NamedTuple):
         }  # fmt: skip
 
 
-def fact_sheet(text: str) -> FactSheet:
-    """Read a text."""
-    spans = sentences(text)
-    words, starts, ends, of_sentence = _tokens(text, spans)
-    found = _by_sentence(spans, words, of_sentence)
-    numbers = quantities(words, starts, ends, text)
-    when = dates(words, starts, ends, text) if numbers or any(word.capital for word in words) else []
+def fact_sheet(text: str, source: FactSheet | None = None) -> FactSheet:
+    """Read a text. Of a rewrite, sentences that the source has too are not read again."""
+    words: list[Word] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    of_sentence: list[int] = []
+    found: list[Sentence] = []
+    low = 0
+    known = {} if source is None else source.places
+    # What stands outside sentences are list marks, which say nothing.
+    for number, (begin, end) in enumerate(sentences(text)):
+        there = known.get(text[begin:end])
+        if there is None or source is None:
+            tokens(text, begin, end, words, starts, ends)
+            high = len(words)
+            stems = [word.stem for word in words[low:high] if word.content]
+            found.append(Sentence(begin, end, low, high, stems, _bag(stems)))
+        else:
+            other = source.sentences[there]
+            here, moved = slice(other.low, other.high), begin - other.start
+            words += source.words[here]
+            starts += [at + moved for at in source.starts[here]]
+            ends += [at + moved for at in source.ends[here]]
+            high = len(words)
+            found.append(Sentence(begin, end, low, high, other.stems, other.bag))
+        of_sentence += [number] * (high - low)
+        low = high
+    notable = [(at, word.may_be) for at, word in enumerate(words) if word.may_be]
+    numbers = quantities([at for at, may_be in notable if may_be & NUMBER], words, starts, ends, text)
+    when = dates([at for at, may_be in notable if may_be & DATE], words, starts, ends, text)
     if when:
         taken = {at for date in when for at in range(date.first, date.last + 1)}
         numbers = [one for one in numbers if one.first not in taken]
-    vocabulary = {word.stem for word in words}
-    vocabulary.update(word.lower for word in words)
-    names = _names(words, starts, ends, found, of_sentence, text)
-    cues = _cues(words, starts, ends, found, of_sentence, text)
-    return FactSheet(text, words, starts, ends, found, of_sentence, frozenset(vocabulary), numbers, when, names, cues)
+    names = _names([at for at, may_be in notable if may_be & NAME], words, starts, ends, found, of_sentence, text)
+    cues = _cues([at for at, may_be in notable if may_be & TURN], words, starts, ends, found, of_sentence, text)
+    places = {text[one.start : one.end]: number for number, one in enumerate(found)} if source is None else known
+    return FactSheet(text, words, starts, ends, found, of_sentence, numbers, when, names, cues, places)
 
 
-@lru_cache(maxsize=65_536)
-def cached_fact_sheet(text: str) -> FactSheet:
-    """The same, remembered: for sources, which several rewrites share."""
-    return fact_sheet(text)
+def _bag(stems: list[str]) -> dict[str, int]:
+    bag = dict.fromkeys(stems, 1)
+    if len(bag) < len(stems):
+        for stem in bag:
+            bag[stem] = stems.count(stem)
+    return bag
+
+
+def vocabulary(sheet: FactSheet) -> set[str]:
+    """Stems and small spellings of all words."""
+    different = set(sheet.words)
+    return {word.stem for word in different}.union([word.lower for word in different])
 
 
 def cues_by_sentence(sheet: FactSheet) -> dict[int, list[Cue]]:
@@ -138,11 +172,10 @@ def cues_by_sentence(sheet: FactSheet) -> dict[int, list[Cue]]:
 
 
 def names_by_sentence(sheet: FactSheet) -> dict[int, list[Name]]:
-    """Names that surely are names, by the number of their sentence."""
+    """Names by the number of their sentence."""
     found: dict[int, list[Name]] = {}
     for name in sheet.names:
-        if name.sure:
-            found.setdefault(name.sentence, []).append(name)
+        found.setdefault(name.sentence, []).append(name)
     return found
 
 
@@ -150,112 +183,70 @@ def _is_formula(text: str) -> bool:
     return text.startswith(("$", "\\(", "\\["))
 
 
-def _tokens(text: str, spans: list[Span]) -> tuple[list[Word], list[int], list[int], list[int]]:
-    """Words, their places and sentences. What stands outside sentences are list marks, which say nothing."""
-    words: list[Word] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    of_sentence: list[int] = []
-    for number, (begin, end) in enumerate(spans):
-        matches = list(TOKEN.finditer(text, begin, end))
-        words += [KNOWN[match.lastgroup or ""][match[0]] for match in matches]
-        starts += [match.start() for match in matches]
-        ends += [match.end() for match in matches]
-        of_sentence += [number] * len(matches)
-    return words, starts, ends, of_sentence
-
-
-def _by_sentence(spans: list[Span], words: list[Word], of_sentence: list[int]) -> list[Sentence]:
-    found, low = [], 0
-    for number, span in enumerate(spans):
-        high = low
-        bag: dict[str, int] = {}
-        while high < len(words) and of_sentence[high] == number:
-            word = words[high]
-            if word.content:
-                bag[word.stem] = bag.get(word.stem, 0) + 1
-            high += 1
-        found.append(Sentence(span.start, span.end, low, high, bag))
-        low = high
-    return found
-
-
 def _names(
-    words: list[Word], starts: list[int], ends: list[int], found: list[Sentence], of_sentence: list[int], text: str
-) -> list[Name]:
+    places: list[int], words: list[Word], starts: list[int], ends: list[int], found: list[Sentence],
+    of_sentence: list[int], text: str,
+) -> list[Name]:  # fmt: skip
     names: list[Name] = []
     firsts = {sentence.low for sentence in found}
-    at, total = 0, len(words)
-    while at < total:
+    free, total = 0, len(words)
+    for at in places:
+        if at < free:
+            continue
         word = words[at]
         if word.kind == "code":
-            names.append(Name(word.text, (word.stem,), "code", True, of_sentence[at], at, at, starts[at], ends[at]))
-            at += 1
-            continue
-        if not word.capital or not word.content or word.kind != "word" or len(word.text) < 2 or word.text in UNITS:
-            at += 1
+            names.append(Name(word.text, (word.stem,), "code", of_sentence[at], at, at, starts[at], ends[at]))
             continue
         last = at
-        while last + 1 < total and _goes_on(words[last + 1]) and of_sentence[last + 1] == of_sentence[at]:
-            if text[ends[last] : starts[last + 1]] not in (" ", "\n", "-"):
+        while last + 1 < total and (follows := words[last + 1]).capital and follows.content and follows.kind == "word":
+            if of_sentence[last + 1] != of_sentence[at] or text[ends[last] : starts[last + 1]] not in (" ", "\n", "-"):
                 break
             last += 1
-        mixed = any(char.isupper() for char in word.text[1:])  # McCarthy, NumPy: no common word
-        sure = at not in firsts or word.acronym or mixed
-        if not sure and last > at:
-            at, sure = at + 1, True  # "Uses Python": of the two, the first owes its capital to its place
+        free = last + 1
+        if at in firsts and not word.may_be & SURE:
+            if last == at:
+                continue
+            at += 1  # "Uses Python": of the two, the first owes its capital to its place
             word = words[at]
-        parts = tuple(words[one].stem for one in range(at, last + 1))
+        parts = tuple([one.stem for one in words[at : last + 1]])
         kind = "acronym" if word.acronym and last == at else "name"
-        names.append(Name(text[starts[at] : ends[last]], parts, kind, sure, of_sentence[at], at, last,
+        names.append(Name(text[starts[at] : ends[last]], parts, kind, of_sentence[at], at, last,
                           starts[at], ends[last]))  # fmt: skip
-        at = last + 1
     return names
 
 
-def _goes_on(word: Word) -> bool:
-    """Whether a name may go on with this word."""
-    return word.capital and word.content and word.kind == "word"
-
-
 def _cues(
-    words: list[Word], starts: list[int], ends: list[int], found: list[Sentence], of_sentence: list[int], text: str
-) -> list[Cue]:
+    places: list[int], words: list[Word], starts: list[int], ends: list[int], found: list[Sentence],
+    of_sentence: list[int], text: str,
+) -> list[Cue]:  # fmt: skip
     cues: list[Cue] = []
     total, free = len(words), 0
-    for at in [at for at, word in enumerate(words) if word.turns]:
+    for at in places:
         if at < free:
             continue
         cue, last = words[at].cue, at
-        for phrase, meant in PHRASES.get(words[at].lower, ()):
-            stop = at + len(phrase)
-            if (
-                stop <= total
-                and words[at + 1].lower == phrase[1]
-                and [word.lower for word in words[at:stop]] == list(phrase)
-            ):
-                cue, last = meant, stop - 1
-                break
+        begun = PHRASES.get(words[at].lower)
+        if begun is not None and at + 1 < total and (listed := begun.get(words[at + 1].lower)):
+            for phrase, meant in listed:
+                stop = at + len(phrase)
+                if stop <= total and all(words[at + one].lower == part for one, part in enumerate(phrase)):
+                    cue, last = meant, stop - 1
+                    break
         if cue is not None and cue[0] != "none":
             number = of_sentence[at]
-            focus = _focus(words, last + 1, _clause(text, starts, ends, last, found[number].high))
-            cues.append(Cue(*cue, focus, number, at, starts[at], ends[last]))
+            focus = _focus(words, starts, ends, text, last + 1, found[number].high)
+            cues.append(Cue(cue, focus, number, at, starts[at], ends[last]))
         free = last + 1
     return cues
 
 
-def _clause(text: str, starts: list[int], ends: list[int], at: int, high: int) -> int:
-    """The token behind the clause that goes on after token `at`; a few tokens further on does for its end."""
-    for after in range(at + 1, min(high, at + 6)):
+def _focus(words: list[Word], starts: list[int], ends: list[int], text: str, at: int, high: int) -> str:
+    """The stem of the next word of content, or number, from token `at` on within its clause."""
+    for after in range(at, min(high, at + 5)):
         between = text[ends[after - 1] : starts[after]]
         if between != " " and any(mark in between for mark in ",;:("):
-            return after
-    return high
-
-
-def _focus(words: list[Word], at: int, high: int) -> str:
-    """The stem of the next word of content, or number, of the clause."""
-    for word in words[at : min(high, at + 5)]:
+            return ""
+        word = words[after]
         if word.content or word.kind == "number" or (word.value is not None and word.lower not in ARTICLES):
             return word.stem
         if word.lower in CLAUSE_WORDS:

@@ -8,12 +8,15 @@ from collections.abc import Sequence
 
 from ...pipelines.text_stages.language import detect
 from .align import Source
+from .cues import ENGLISH
 from .facts import FactSheet
 from .grams import copy_rate, grams, loop_rate
 from .result import Check, at_most
 from .rules import Rules
 
 _LANGUAGE = 160  # characters of either end that the language is told by
+_WORDS = 25  # of either end that must show English by themselves
+_FREQUENT = 0.12  # share of them
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$", re.MULTILINE)
 _QUESTION = re.compile(r"^[^\n]*\?[*_\"”]*[ \t]*$", re.MULTILINE)
@@ -24,9 +27,7 @@ def form(source: Source, rewrite: FactSheet, rules: Rules) -> list[Check]:
     whole = ((0, len(rewrite.text)),)
     checks = []
     if rules.language is not None:
-        language, _ = detect(_ends(rewrite.text))
-        # Too few letters say nothing of the language.
-        ok = language in (rules.language, None) or detect(_ends(source.sheet.text))[0] == language
+        ok = (rules.language == "en" and _english(rewrite)) or _in_language(source.sheet, rewrite, rules.language)
         checks.append(Check("language", float(not ok), 0, ok, "" if ok else "lang", () if ok else whole))
     ratio = len(rewrite.text) / max(1, len(source.sheet.text))
     low, high = rules.length
@@ -43,6 +44,18 @@ def form(source: Source, rewrite: FactSheet, rules: Rules) -> list[Check]:
         checks.append(_share("copied", "copy", copy_rate(mine, source.grams), rules.copied, whole))
     checks.append(at_most("markup", "format", [] if _fits(source.sheet.text, rewrite.text, rules.markup) else whole, 0))
     return checks
+
+
+def _english(sheet: FactSheet) -> bool:
+    """Whether words that only English has are as frequent as in English: it saves most texts the detector."""
+    found = [word.lower for word in (*sheet.words[:_WORDS], *sheet.words[-_WORDS:]) if word.lower in ENGLISH]
+    return len(found) >= _FREQUENT * 2 * _WORDS and len(set(found)) > 2 and len(sheet.words) >= 2 * _WORDS
+
+
+def _in_language(source: FactSheet, rewrite: FactSheet, wanted: str) -> bool:
+    """Whether a rewrite is in a language, or in its source's. Too few letters say nothing of the language."""
+    language, _ = detect(_ends(rewrite.text))
+    return language in (wanted, None) or detect(_ends(source.text))[0] == language
 
 
 def _ends(text: str) -> str:

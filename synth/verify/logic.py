@@ -16,9 +16,12 @@ from .facts import Cue, FactSheet, cues_by_sentence
 from .result import Check, at_most
 from .roles import exchanged
 from .rules import Rules
+from .words import Word
 
 Spans = list[tuple[int, int]]
 _STILL = 0.25  # similarity from which on a loose sentence is still the same one
+# What may come to bear upon another word.
+_MOVES = frozenset({("neg", "not"), ("quant", "only"), ("quant", "all"), ("cond", "if")})
 _CLEAR = frozenset({"all", "most", "some", "few", "only"})
 
 
@@ -26,8 +29,11 @@ def logic(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules)
     """The checks of this level."""
     faults: dict[str, Spans] = {name: [] for name in ("neg", "modal", "quant", "comp", "scope", "role", "coref")}
     mine, theirs = cues_by_sentence(rewrite), source.cues
-    totals = _differences(rewrite.cues, source.sheet.cues)
+    totals = Counter([cue.what for cue in rewrite.cues])
+    totals.subtract(source.cue_counts)
     for group in groups:
+        if group.same:
+            continue
         said = [cue for number in group.rewrite for cue in mine.get(number, ())]
         meant = [cue for number in group.source for cue in theirs.get(number, ())]
         close = group.similarity >= rules.close
@@ -35,7 +41,6 @@ def logic(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules)
             _cues(source, rewrite, group, said, meant, close, totals, faults)
         if close:
             faults["role"] += exchanged(source.sheet, rewrite, group.source, group.rewrite)
-        if close:
             faults["coref"] += _references(source, rewrite, group)
     limits = (("negation", "neg", rules.negation), ("modal", "modal", rules.modal), ("quantifier", "quant",
     rules.quantifier),
@@ -45,7 +50,7 @@ def logic(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules)
 
 
 def _cues(source: Source, rewrite: FactSheet, group: Group, said: list[Cue], meant: list[Cue], close: bool,
-          totals: dict[tuple[str, str], int], faults: dict[str, Spans]) -> None:  # fmt: skip
+          totals: Counter[tuple[str, str]], faults: dict[str, Spans]) -> None:  # fmt: skip
     """Compare the cues of a group by kind. One that is missing here and too many elsewhere was told to the wrong
     sentence, as happens where sentences resemble each other."""
     place = _place(rewrite, group)
@@ -57,7 +62,7 @@ def _cues(source: Source, rewrite: FactSheet, group: Group, said: list[Cue], mea
             less = {group_ for (k, group_), n in changed.items() if k == kind and n < 0}
             if (more or less) and _counts(kind, more, less, close, changed):
                 faults[code] += [
-                    (cue.start, cue.end) for cue in said if cue.kind == kind and cue.group in more
+                    (cue.start, cue.end) for cue in said if cue.what[0] == kind and cue.what[1] in more
                 ] or place
     if not close and changed.get(("cond", "if"), 0) < 0:
         faults["scope"] += _dropped(source.sheet, rewrite, group, meant)
@@ -71,9 +76,9 @@ def _differences(said: Iterable[Cue], meant: Iterable[Cue]) -> dict[tuple[str, s
     """By kind and class, how many cues more the one has than the other."""
     found: dict[tuple[str, str], int] = {}
     for cue in said:
-        found[cue[:2]] = found.get(cue[:2], 0) + 1
+        found[cue.what] = found.get(cue.what, 0) + 1
     for cue in meant:
-        found[cue[:2]] = found.get(cue[:2], 0) - 1
+        found[cue.what] = found.get(cue.what, 0) - 1
     return found
 
 
@@ -107,20 +112,20 @@ def _modality(more: set[str], less: set[str], close: bool, changed: dict[tuple[s
 def _dropped(source: FactSheet, rewrite: FactSheet, group: Group, meant: list[Cue]) -> Spans:
     """Of a loose sentence, a condition that is gone together with what it says."""
     here = _stems(rewrite, group.rewrite)
-    gone = any(cue.kind == "cond" and cue.focus and cue.focus not in here for cue in meant)
+    gone = any(cue.what[0] == "cond" and cue.focus and cue.focus not in here for cue in meant)
     return _place(rewrite, group) if gone and group.similarity >= _STILL else []
 
 
 def _moved(rewrite: FactSheet, source: FactSheet, group: Group, said: list[Cue], meant: list[Cue]) -> Spans:
     """Negations, *only* and *all* that bear upon another word of the same sentences than before."""
     found: Spans = []
-    for kind, name in (("neg", "not"), ("quant", "only"), ("quant", "all"), ("cond", "if")):
-        now = [cue for cue in said if cue.kind == kind and cue.group == name]
-        if not now:
+    for what in {cue.what for cue in said} & _MOVES:
+        now = [cue for cue in said if cue.what == what]
+        after = sorted([cue.focus for cue in now])
+        before = sorted([cue.focus for cue in meant if cue.what == what])
+        if after == before:
             continue
-        before = Counter(cue.focus for cue in meant if cue.kind == kind and cue.group == name)
-        gained = Counter(cue.focus for cue in now) - before
-        lost = before - Counter(cue.focus for cue in now)
+        gained, lost = Counter(after) - Counter(before), Counter(before) - Counter(after)
         if not gained or not lost:
             continue
         here, there = _stems(rewrite, group.rewrite), _stems(source, group.source)
@@ -131,11 +136,11 @@ def _moved(rewrite: FactSheet, source: FactSheet, group: Group, said: list[Cue],
 
 def _turned(rewrite: FactSheet, source: FactSheet, group: Group, said: list[Cue], meant: list[Cue]) -> Spans:
     """In loose sentences: a word negated on one side that stands un-negated on the other."""
-    now = {cue.focus for cue in said if cue.kind == "neg"}
-    before = {cue.focus for cue in meant if cue.kind == "neg"}
+    now = {cue.focus for cue in said if cue.what[0] == "neg"}
+    before = {cue.focus for cue in meant if cue.what[0] == "neg"}
     here, there = _stems(rewrite, group.rewrite), _stems(source, group.source)
     if (now - before) & there and not (before - now):
-        return [(cue.start, cue.end) for cue in said if cue.kind == "neg" and cue.focus in (now - before) & there]
+        return [(cue.start, cue.end) for cue in said if cue.what[0] == "neg" and cue.focus in (now - before) & there]
     if (before - now) & here and not (now - before):
         return _place(rewrite, group)
     return []
@@ -186,20 +191,17 @@ def _counted(sheet: FactSheet, numbers: list[int]) -> dict[str, int]:
 
 
 def _pronouns(sheet: FactSheet, numbers: Iterable[int]) -> Counter[str]:
-    return Counter(
-        word.lower
-        for number in numbers
-        for word in sheet.words[sheet.sentences[number].low : sheet.sentences[number].high]
-        if word.lower in PRONOUNS
-    )
+    return Counter([word.lower for word in _words(sheet, numbers) if word.lower in PRONOUNS])
 
 
 def _stems(sheet: FactSheet, numbers: Iterable[int]) -> set[str]:
-    return {
-        word.stem
-        for number in numbers
-        for word in sheet.words[sheet.sentences[number].low : sheet.sentences[number].high]
-    }
+    return {word.stem for word in _words(sheet, numbers)}
+
+
+def _words(sheet: FactSheet, numbers: Iterable[int]) -> list[Word]:
+    """The words of some sentences."""
+    spans = [sheet.sentences[number][2:4] for number in numbers]
+    return [word for low, high in spans for word in sheet.words[low:high]]
 
 
 def _place(sheet: FactSheet, group: Group) -> Spans:

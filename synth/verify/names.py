@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .align import Group, Source
-from .facts import FactSheet, Name, names_by_sentence
+from .facts import FactSheet, Name, names_by_sentence, vocabulary
 from .places import MARGIN, fit, place_of
 from .result import Check, at_most
 from .rules import Rules
@@ -14,7 +14,7 @@ def names(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules)
     checks = []
     lost = _lost(source.sheet, rewrite)
     if rules.name_new is not None:
-        new = [(one.start, one.end) for one in rewrite.names if one.sure and _unknown(source.sheet, one)]
+        new = [(one.start, one.end) for one in rewrite.names if _unknown(source, one)]
         checks.append(at_most("name_new", "ent_new", new, rules.name_new))
     if rules.recall and rules.name_lost is not None:
         checks.append(at_most("name_lost", "ent_lost", [(one.start, one.end) for one in lost], rules.name_lost, True))
@@ -25,23 +25,23 @@ def names(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules)
     return checks
 
 
-def _unknown(source: FactSheet, name: Name) -> bool:
+def _unknown(source: Source, name: Name) -> bool:
     """Whether no spelling of the source stands behind a name of the rewrite."""
     known = source.vocabulary
-    missing = [part for part in name.parts if part not in known]
-    if not missing:
+    if known.issuperset(name.parts):
         return False
     if name.kind == "code":
-        return name.parts[0] not in source.text.lower()
+        return name.parts[0] not in source.sheet.text.lower()
     if name.kind == "acronym":
-        return not _initials(name.text, source)
-    return any(not _pieces_known(part, source) for part in missing)
+        return not _initials(name.text, source.sheet)
+    return any(part not in known and not _pieces_known(part, source) for part in name.parts)
 
 
-def _pieces_known(part: str, source: FactSheet) -> bool:
+def _pieces_known(part: str, source: Source) -> bool:
     """Whether a word is made of, or part of, words that the source has: `SQL-based`, `Pythonic`."""
     pieces = part.replace("-", " ").replace(".", " ").split()
-    return all(piece in source.vocabulary or (len(piece) > 3 and piece in source.text.lower()) for piece in pieces)
+    text = source.sheet.text.lower()
+    return all(piece in source.vocabulary or (len(piece) > 3 and piece in text) for piece in pieces)
 
 
 def _initials(acronym: str, source: FactSheet) -> bool:
@@ -52,16 +52,14 @@ def _initials(acronym: str, source: FactSheet) -> bool:
 
 
 def _lost(source: FactSheet, rewrite: FactSheet) -> list[Name]:
-    known = rewrite.vocabulary
-    lower = None
+    stems: set[str] = set().union(*[sentence.bag for sentence in rewrite.sentences])
+    missing = [one for one in source.names if stems.isdisjoint(one.parts)]
+    if not missing:
+        return []
+    known, lower = vocabulary(rewrite), rewrite.text.lower()
     found = []
-    for one in source.names:
-        if not one.sure:
-            continue
-        if any(part in known for part in one.parts):
-            continue
-        lower = rewrite.text.lower() if lower is None else lower
-        if any(len(part) > 2 and part in lower for part in one.parts):
+    for one in missing:
+        if not known.isdisjoint(one.parts) or any(len(part) > 2 and part in lower for part in one.parts):
             continue
         if one.kind == "acronym" and _initials(one.text, rewrite):
             continue
@@ -77,12 +75,14 @@ def _displaced(source: Source, rewrite: FactSheet, groups: list[Group], rules: R
     mine, theirs = names_by_sentence(rewrite), source.names
     found = []
     for group in groups:
+        if group.same or group.similarity < rules.close:
+            continue
         now = [one for number in group.rewrite for one in mine.get(number, ())]
         before = [one for number in group.source for one in theirs.get(number, ())]
-        if not now or not before or group.similarity < rules.close:
+        if not now or not before:
             continue
         more, less = _counts(now), _counts(before)
-        gained = {part for part, count in more.items() if count > less.get(part, 0) and part in source.sheet.vocabulary}
+        gained = {part for part, count in more.items() if count > less.get(part, 0) and part in source.vocabulary}
         lost = any(count > more.get(part, 0) for part, count in less.items())
         if gained and lost and rules.recall:
             found += [(one.start, one.end) for one in now if gained.intersection(one.parts)]

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from .align import Source
 from .facts import FactSheet
-from .places import MARGIN, fit, last_of, place_of
-from .quantities import Key, Quantity
+from .places import BEST, MARGIN, fit, last_of, place_of
+from .quantities import Key
 from .result import Check, at_most
 from .rules import Rules
 
 
 def numbers(read: Source, rewrite: FactSheet, rules: Rules) -> list[Check]:
     """The checks of numbers, units and dates."""
-    source = read.sheet
-    keys = {one.key for one in source.numbers}
-    said = {one.key for one in rewrite.numbers}
-    plain: dict[Key, list[Quantity]] = {}
-    for one in source.numbers:
-        plain.setdefault(one.plain, []).append(one)
-    years = {("", str(date.year)) for date in source.dates}
+    source, keys, plain, years = read.sheet, read.number_keys, read.plain_numbers, read.years
     new: list[tuple[int, int]] = []
     unit: list[tuple[int, int]] = []
     for one in rewrite.numbers:
@@ -31,6 +25,7 @@ def numbers(read: Source, rewrite: FactSheet, rules: Rules) -> list[Check]:
     if rules.unit is not None:
         checks.append(at_most("unit", "unit", unit, rules.unit))
     if rules.recall and rules.number_lost is not None:
+        said = {one.key for one in rewrite.numbers}
         written = {one.plain for one in rewrite.numbers} | {("", str(date.year)) for date in rewrite.dates}
         lost = [(one.start, one.end) for one in source.numbers
                 if not one.weak and one.key not in said and one.plain not in written]  # fmt: skip
@@ -44,6 +39,9 @@ def numbers(read: Source, rewrite: FactSheet, rules: Rules) -> list[Check]:
 
 def _dates(source: FactSheet, rewrite: FactSheet, rules: Rules) -> list[Check]:
     assert rules.date is not None
+    if not source.dates and not rewrite.dates:
+        return [at_most("date", "date", (), rules.date)] + [
+            at_most("date_lost", "date", (), rules.date, of_source=True)] * rules.recall
     years = {one.plain[1] for one in source.numbers}
     new = [
         (date.start, date.end)
@@ -62,22 +60,19 @@ def _dates(source: FactSheet, rewrite: FactSheet, rules: Rules) -> list[Check]:
     return checks
 
 
-def _displaced(source: Source, rewrite: FactSheet, keys: set[Key]) -> list[tuple[int, int]]:
+def _displaced(source: Source, rewrite: FactSheet, keys: frozenset[Key]) -> list[tuple[int, int]]:
     """Numbers that stand among the words of another number of the source, and not among their own."""
-    if len(keys) < 2:
+    if len(keys) < 2 or not rewrite.numbers:
         return []
     found = []
     for one in rewrite.numbers:
         if one.key not in keys:
             continue
         here = place_of(rewrite, one.first, last_of(rewrite, one))
-        own = other = 0.0
-        for key, place in source.number_places:
-            agreed = fit(here, place)
-            if key == one.key:
-                own = max(own, agreed)
-            else:
-                other = max(other, agreed)
+        own = max([fit(here, place) for key, place in source.number_places if key == one.key])
+        if own + MARGIN > BEST:
+            continue
+        other = max([fit(here, place) for key, place in source.number_places if key != one.key])
         if other >= own + MARGIN:
             found.append((one.start, one.end))
     return found

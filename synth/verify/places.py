@@ -8,6 +8,7 @@ from .cues import ARTICLES
 from .facts import FactSheet
 from .quantities import Quantity
 
+BEST = 8.0  # agreement of equal surroundings
 MARGIN = 1.5  # of agreement by which another fits better in a place than the one that stands there
 _SKIPPED = ARTICLES - {"no", "some", "every", "each"}
 _REACH = 8
@@ -49,9 +50,14 @@ def _side(sheet: FactSheet, places: range, around: set[str]) -> tuple[str, str]:
 def fit(here: Place, there: Place) -> float:
     """How well two surroundings agree, from 0 to 8."""
     value = 0.0
-    for mine, theirs, weight in zip(here[:4], there[:4], (1.0, 1.0, 2.0, 2.0), strict=True):
-        if mine == theirs and mine:
-            value += weight
+    if here.left and here.left == there.left:
+        value += 1.0
+    if here.right and here.right == there.right:
+        value += 1.0
+    if here.left_content and here.left_content == there.left_content:
+        value += 2.0
+    if here.right_content and here.right_content == there.right_content:
+        value += 2.0
     if here.around:
         value += 2.0 * len(here.around & there.around) / max(len(here.around), len(there.around))
     return value

@@ -65,15 +65,14 @@ _JOINS = frozenset({"to", "and", "or", "through"})
 _SIGNS = str.maketrans({"−": "-", ",": ""})
 
 
-def quantities(words: Sequence[Word], starts: Sequence[int], ends: Sequence[int], text: str) -> list[Quantity]:
-    """The numbers among the tokens of a text, in order, with their units."""
+def quantities(
+    places: Sequence[int], words: Sequence[Word], starts: Sequence[int], ends: Sequence[int], text: str
+) -> list[Quantity]:
+    """The numbers among the tokens of a text, in order, with their units; `places`: the tokens that may begin one."""
     found: list[Quantity] = []
-    total = len(words)
-    at = 0
-    while at < total:
-        word = words[at]
-        if word.kind != "number" and word.value is None:
-            at += 1
+    free = 0
+    for at in places:
+        if at < free:
             continue
         value, weak, last = _value(words, at, starts, ends, text)
         unit, behind = _unit(words, last + 1, starts, ends, text)
@@ -86,7 +85,7 @@ def quantities(words: Sequence[Word], starts: Sequence[int], ends: Sequence[int]
             )
         stop = behind if behind > last else last
         found.append(_made(value, unit, weak and not unit, at, last, starts[at], ends[stop]))
-        at = stop + 1
+        free = stop + 1
     return found
 
 
@@ -171,23 +170,21 @@ def _in_range(words: Sequence[Word], last: int, at: int, ends: Sequence[int], st
     return between in ("-", "–", "—") or (at == last + 2 and words[last + 1].lower in _JOINS)
 
 
-def dates(words: Sequence[Word], starts: Sequence[int], ends: Sequence[int], text: str) -> list[Date]:
-    """Dates that name a month, and ISO dates, in order."""
+def dates(
+    places: Sequence[int], words: Sequence[Word], starts: Sequence[int], ends: Sequence[int], text: str
+) -> list[Date]:
+    """Dates that name a month, and ISO dates, in order; `places`: the tokens that may be a year or a month."""
     found = []
-    for at, word in enumerate(words):
-        if (
-            word.kind == "number"
-            and len(word.lower) == 4
-            and text[ends[at] : ends[at] + 1] == "-"
-            and at + 2 < len(words)
-        ):
+    for at in places:
+        word = words[at]
+        if word.kind == "number":
+            if at + 2 >= len(words) or text[ends[at]] != "-":
+                continue
             month, day = words[at + 1].lower.lstrip("-"), words[at + 2].lower.lstrip("-")
             if ends[at + 2] - starts[at] == 10 and month.isdigit() and day.isdigit() and 1 <= int(month) <= 12:
                 found.append(Date(int(word.lower), int(month), int(day), at, at + 2, starts[at], ends[at + 2]))
-        elif word.kind == "word" and word.capital and word.lower in MONTHS:
-            date = _month(words, at, starts, ends)
-            if date is not None:
-                found.append(date)
+        elif (date := _month(words, at, starts, ends)) is not None:
+            found.append(date)
     return found
 
 

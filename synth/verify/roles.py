@@ -28,6 +28,8 @@ def exchanged(
     """Spans, in the rewrite, of words around which sentences `here` exchange what the source's sentences `there` have
     on either side."""
     meant_order, said_order = _order(source, there), _order(rewrite, here)
+    if meant_order == said_order:
+        return []
     common = set(meant_order).intersection(said_order)
     if [stem for stem in meant_order if stem in common] == [stem for stem in said_order if stem in common]:
         return []  # most often: nothing moved
@@ -53,8 +55,10 @@ def _crossed(here: tuple[str, ...], there: tuple[str, ...], own: tuple[str, ...]
 
 
 def _order(sheet: FactSheet, numbers: Sequence[int]) -> list[str]:
-    low, high = sheet.sentences[numbers[0]].low, sheet.sentences[numbers[-1]].high
-    return [word.stem for word in sheet.words[low:high] if word.content]
+    if len(numbers) == 1:
+        return sheet.sentences[numbers[0]].stems
+    # What stands between them counts as well.
+    return [stem for sentence in sheet.sentences[numbers[0] : numbers[-1] + 1] for stem in sentence.stems]
 
 
 def _pivots(sheet: FactSheet, numbers: Sequence[int]) -> dict[str, list[_Sides]]:

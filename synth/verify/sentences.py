@@ -36,17 +36,19 @@ ABBREVIATIONS = frozenset(
         "min gen col lt sgt gov sen rep rev hon mt ft viz"
     )
 )
+_LONGEST = max(map(len, ABBREVIATIONS))
 # An abbreviation of these ends a sentence as well when a capital follows: "… and so on, etc. The next …".
 _MAY_END = frozenset(str.split("etc al inc ltd co corp jr sr"))
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _BREAK = re.compile(
-    r"\n[ \t]*\n\s*"  # a blank line
-    r"|\n(?=[ \t]*(?:#{1,6} |[-*+•] |\d{1,3}[.)] |[>|]))"  # before a heading, an item, a quotation, a table row
-    r"|(?<=[=\-~^]{3})\n"  # under an underlined heading
+    r"\n(?:[ \t]*\n\s*"  # a blank line
+    r"|(?=[ \t]*(?:#{1,6} |[-*+•] |\d{1,3}[.)] |[>|]))"  # before a heading, an item, a quotation, a table row
+    r"|(?<=[=\-~^]{3}\n))"  # under an underlined heading
 )
 _MARK = re.compile(r"\s*(?:#{1,6} +|(?:[-*+•]|\d{1,3}[.)]) +|[>|] *)?")
 _HEADING = re.compile(r"\s*#{1,6} [^\n]*\n")
-_END = re.compile(r"(?:[.!?…]|[。！？])[\"'”’)\]*_]*(?=\s)|[。！？]")
+_MARKS = frozenset("#-*+•>|0123456789")  # what a mark, or the blanks before it, may begin with
+_END = re.compile(r"[.!?…。！？](?:[\"'”’)\]*_]*(?=\s)|(?<=[。！？]))")
 _LAST_WORD = re.compile(r"[\w.]*$")
 _SPAN = re.compile(r"(`+)[^`\n]+?\1|\$[^$\n]+\$")
 _NEXT = re.compile(r"\s+[\"'“‘(\[*_]*(\S)")
@@ -113,25 +115,35 @@ def _blocks(text: str, start: int, end: int, found: list[Span]) -> None:
 
 def _block(text: str, start: int, end: int, found: list[Span]) -> None:
     """Add the sentences of one block: a paragraph, an item, a heading."""
-    if heading := _HEADING.match(text, start, end):
+    block = text[start:end]
+    if "#" in block and (heading := _HEADING.match(text, start, end)):
         _add(text, start, heading.end(), found)
         start = heading.end()
     inside: list[tuple[int, int]] = []
-    if "`" in text[start:end] or "$" in text[start:end]:
+    if "`" in block or "$" in block:
         inside = [one.span() for one in _SPAN.finditer(text, start, end)]
-    mark = _MARK.match(text, start, end)
-    place = mark.end() if mark else start
-    for stop in _END.finditer(text, place, end):
-        if any(low <= stop.start() < high for low, high in inside) or not _ends(text, stop.start(), stop.end(), place):
+    place = _unmarked(text, start, end)
+    for match in _END.finditer(text, place, end):
+        stop = match.start()
+        if inside and any(low <= stop < high for low, high in inside):
             continue
-        _add(text, place, stop.end(), found)
-        place = stop.end()
+        if _ends(text, stop, match.end(), place):
+            _add(text, place, match.end(), found)
+            place = match.end()
     _add(text, place, end, found)
 
 
+def _unmarked(text: str, start: int, end: int) -> int:
+    """Where a sentence begins behind blanks and a list mark."""
+    while start < end and text[start].isspace():
+        start += 1
+    if start < end and text[start] in _MARKS and (mark := _MARK.match(text, start, end)):
+        return mark.end()
+    return start
+
+
 def _add(text: str, start: int, end: int, found: list[Span]) -> None:
-    mark = _MARK.match(text, start, end)
-    start = mark.end() if mark else start
+    start = _unmarked(text, start, end)
     while end > start and text[end - 1].isspace():
         end -= 1
     if end > start:
@@ -142,12 +154,17 @@ def _ends(text: str, stop: int, end: int, start: int) -> bool:
     """Whether the mark at `stop` ends a sentence that began at `start`."""
     if text[stop] != ".":
         return True
-    following = _NEXT.match(text, end)
-    if following is None:
-        return True
-    after = following[1]
+    after = text[end + 1 : end + 2]
+    if not after.isalnum():  # several blanks, or an opening quotation mark
+        following = _NEXT.match(text, end)
+        if following is None:
+            return True
+        after = following[1]
     if after.islower():
         return False
+    begin = text.rfind(" ", max(start, stop - 24), stop) + 1
+    if stop - begin > _LONGEST and begin and text[begin:stop].isalpha():
+        return True  # a word too long for an abbreviation
     last = _LAST_WORD.search(text, max(start, stop - 24), stop)
     word = last[0].lower() if last else ""
     if word in ABBREVIATIONS:

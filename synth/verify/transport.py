@@ -27,6 +27,9 @@ _META_END = re.compile(
     r"is there anything else|this (?:rewrite|version|paraphrase) (?:keeps|preserves|maintains|retains))[^\n]*$",
     re.IGNORECASE,
 )
+# One of these stands in whatever `_META_END` finds: most texts have none and need no pattern.
+_META_HINTS = ("let me know", "this helps", "feel free", "would you like", "if you", "note: ", "anything else",
+               "this re", "this ve", "this pa")  # fmt: skip
 _BROKEN = re.compile("[\ufffd\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]|Ã[\x80-\xbf©¨¼¶¤]|â€[™œ\x9d“”˜]")
 _TAGS = re.compile(r"<\|[a-z_]+\|>|\[/?INST\]|</?(?:think|answer|assistant|user|system)>", re.IGNORECASE)
 _FINISHED = frozenset({"stop", "eos", "end_turn", "stop_sequence", ""})
@@ -43,15 +46,11 @@ def transport(source: str, rewrite: str, finish: str = "stop", prompt: str = "")
     text = rewrite.strip()
     begin = len(rewrite) - len(rewrite.lstrip(" \n\t\"'*#>“"))
     refusal = _REFUSAL.match(rewrite, begin) if not _REFUSAL.match(source.lstrip()) else None
-    meta = [
-        one.span()
-        for one in (_META.match(rewrite, begin), _META_END.search(rewrite, max(0, len(rewrite) - 300)))
-        if one
-    ]
-    if meta and (_META.match(source.lstrip()) or _META_END.search(source[-300:])):
+    meta = [one.span() for one in (_META.match(rewrite, begin), _closing(rewrite)) if one]
+    if meta and (_META.match(source.lstrip()) or _closing(source)):
         meta = []  # the source itself speaks so
     tags = [one.span() for one in _TAGS.finditer(rewrite) if one[0] not in source] if "<" in text or "[" in text else []
-    broken = [] if rewrite.isascii() and rewrite.isprintable() else _broken(source, rewrite)
+    broken = [] if rewrite.isascii() and rewrite.replace("\n", "").isprintable() else _broken(source, rewrite)
     return [
         at_most("finish", "length", [] if finish in _FINISHED else [(len(rewrite), len(rewrite))], 0),
         at_most("empty", "empty", [] if any(map(str.isalnum, text[:200])) else [(0, len(rewrite))], 0),
@@ -60,6 +59,12 @@ def transport(source: str, rewrite: str, finish: str = "stop", prompt: str = "")
         at_most("meta", "meta", meta + tags, 0),
         at_most("echo", "echo", _echo(source, rewrite, prompt), 0),
     ]
+
+
+def _closing(text: str) -> re.Match[str] | None:
+    """What a model says to its user behind the text."""
+    end = text[-300:].lower()
+    return _META_END.search(text, max(0, len(text) - 300)) if any(hint in end for hint in _META_HINTS) else None
 
 
 def _broken(source: str, rewrite: str) -> list[tuple[int, int]]:

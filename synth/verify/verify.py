@@ -41,7 +41,8 @@ def verify(
     rules = rules or rules_for(style)
     checks: list[Check] = transport(source_chunk, rewrite, finish, prompt)
     if all(check.ok or check.code not in ("empty", "refusal") for check in checks):
-        source, sheet = read_source(source_chunk), fact_sheet(rewrite)
+        source = read_source(source_chunk)
+        sheet = fact_sheet(rewrite, source.sheet)
         alignment = align(source, sheet)
         checks += form(source, sheet, rules)
         checks += numbers(source, sheet, rules)

@@ -1,20 +1,26 @@
 """From a text to tokens, and what is known of each word: its stem, whether it carries content, which cue it is.
 
-Everything that depends on the spelling alone is worked out once a spelling and kept, so that a text costs one pass of a
-regular expression and a look-up a token.
+Everything that depends on the spelling alone is worked out once a spelling and kept: what a word is, and which tokens a
+run of characters between blanks falls into. A text so costs a look-up a run; only sentences with tokens that blanks may
+stand in (code spans of several words, formulas, powers of ten) are read by the regular expression each time.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from .cues import CUES, FUNCTION_WORDS, PHRASES
-from .number_words import NUMBER_WORDS
+from .number_words import MONTHS, NUMBER_WORDS, UNITS
 from .stems import stem
 
+# What a token may be the beginning of. Most tokens are none of it, and cost no further look. A name is `SURE` that owes
+# its capitals to no place in a sentence: code, acronyms, `McCarthy`.
+NAME, TURN, NUMBER, DATE, SURE = 1, 2, 4, 8, 16
 
-class Word(NamedTuple):
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Word:
     """What the spelling of a token tells.
 
     Attributes:
@@ -25,7 +31,7 @@ class Word(NamedTuple):
         capital: begins with a capital letter.
         acronym: two to five letters, at least two of them capitals; longer words in capitals are emphasis.
         value: of a number word.
-        turns: it is a cue, or a phrase that is one may begin with it.
+        may_be: of `NAME`, `TURN` (a cue, or a phrase that is one), `NUMBER` and `DATE`, those that may begin with it.
     """
 
     text: str
@@ -37,7 +43,7 @@ class Word(NamedTuple):
     capital: bool
     acronym: bool
     value: float | None
-    turns: bool
+    may_be: int
 
 
 TOKEN = re.compile(
@@ -68,10 +74,71 @@ class _Known(dict[str, Word]):
         return word
 
 
+Several = tuple[tuple[tuple[Word, int, int], ...], bool]
+"""The tokens of a run of characters without blanks, with start and end within it; and whether a token may go on behind
+the blank."""
+
+
+class _Pieces(dict[str, Word | Several]):
+    """Runs by spelling: one token and nothing else, or several; made when first asked for."""
+
+    def __missing__(self, text: str) -> Word | Several:
+        if len(self) >= _KEPT:
+            self.clear()
+        piece = self[text] = _piece(text)
+        return piece
+
+
 WORDS = _Known("word")
 KNOWN = {"plain": WORDS} | {
     kind: WORDS if kind == "word" else _Known(kind) for kind in ("code", "number", "word", "mark")
 }
+PIECES = _Pieces()
+_OPEN = re.compile(r"[$\\×]|```|(?:^|\d)x(?:10\^?)?$|^x10")
+
+
+def _piece(text: str) -> Word | Several:
+    found = [(KNOWN[one.lastgroup or ""][one[0]], one.start(), one.end()) for one in TOKEN.finditer(text)]
+    within = sum(word.text.count("`") for word, _, _ in found if word.kind == "code")
+    unclosed = _OPEN.search(text) is not None or text.count("`") != within
+    if not unclosed and len(found) == 1 and found[0][0].text == text:
+        return found[0][0]
+    return tuple(found), unclosed
+
+
+def tokens(text: str, begin: int, end: int, words: list[Word], starts: list[int], ends: list[int]) -> None:
+    """Add the tokens of characters begin to end of a text, with their places."""
+    pieces, find = PIECES, text.find
+    first, at = len(words), begin
+    sentence = text[begin:end]
+    # One blank between all runs, as nearly always: then places follow from lengths.
+    single = sentence.isascii() and sentence.isprintable() and "  " not in sentence and sentence[:1] != " "
+    for run in sentence.split():
+        if not single:
+            at = find(run, at)
+        piece = pieces[run]
+        if piece.__class__ is Word:
+            words.append(piece)  # type: ignore[arg-type]  # mypy knows no such test
+            starts.append(at)
+            at += len(run)
+            ends.append(at)
+            at += 1
+            continue
+        several, unclosed = piece  # type: ignore[misc]
+        if unclosed:
+            break
+        for word, low, high in several:
+            words.append(word)
+            starts.append(at + low)
+            ends.append(at + high)
+        at += len(run) + 1
+    else:
+        return
+    del words[first:], starts[first:], ends[first:]
+    for match in TOKEN.finditer(text, begin, end):
+        words.append(KNOWN[match.lastgroup or ""][match[0]])
+        starts.append(match.start())
+        ends.append(match.end())
 
 
 def _describe(text: str, kind: str) -> Word:
@@ -79,11 +146,12 @@ def _describe(text: str, kind: str) -> Word:
     if kind == "code":
         bare = text.strip("`$").strip()
         bare = bare[:-2] if bare.endswith("()") else bare
-        return Word(text, lower, kind, bare.lower(), True, None, False, False, None, False)
+        return Word(text, lower, kind, bare.lower(), True, None, False, False, None, NAME | SURE)
     if kind == "number":
-        return Word(text, lower, kind, lower, False, None, False, False, None, False)
+        year = len(lower) == 4 and lower.isdecimal()
+        return Word(text, lower, kind, lower, False, None, False, False, None, NUMBER | DATE * year)
     if kind == "mark":
-        return Word(text, lower, kind, lower, False, CUES.get(lower), False, False, None, lower in CUES)
+        return Word(text, lower, kind, lower, False, CUES.get(lower), False, False, None, TURN * (lower in CUES))
     bare = lower[:-2] if lower.endswith("'s") else lower
     letters = text.replace(".", "")
     acronym = (
@@ -96,5 +164,9 @@ def _describe(text: str, kind: str) -> Word:
         if NUMBER_WORDS.get(tens, 0) in range(20, 100, 10) and 0 < NUMBER_WORDS.get(ones, 0) < 10:
             value = NUMBER_WORDS[tens] + NUMBER_WORDS[ones]
     content = bare not in FUNCTION_WORDS and cue is None and value is None and not lower.endswith("n't")
-    return Word(text, lower, kind, stem(bare), content, cue, text[0].isupper(), acronym, value,
-                cue is not None or lower in PHRASES)  # fmt: skip
+    capital = text[0].isupper()
+    may_be = NAME * (capital and content and len(text) > 1 and text not in UNITS)
+    may_be |= SURE * (acronym or any(map(str.isupper, text[1:])))
+    may_be |= TURN * (cue is not None or lower in PHRASES)
+    may_be |= NUMBER * (value is not None) | DATE * (capital and lower in MONTHS)
+    return Word(text, lower, kind, stem(bare), content, cue, capital, acronym, value, may_be)
