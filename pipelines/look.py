@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import statistics
 import tempfile
 import time
 from collections.abc import Iterable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,11 @@ from .errors import UserError
 from .ledger import Ledger
 from .output import DatasetFile, open_output
 from .plan import Plan
+from .preview import pilot as run_pilot
 from .preview import preview
 from .reader import Dataset
 from .recipe import Job, Recipe
 from .store import open_store
-
-PILOT = 6
 
 
 def preview_results(recipe: Recipe, out: str, count: int) -> Iterable[tuple[str, Document | dict[str, Any]]]:
@@ -121,6 +120,12 @@ def plan_text(facts: dict[str, Any]) -> str:
                 f"    about {estimate['worker_seconds'] / 60:,.1f} worker-minutes and "
                 f"{estimate['bytes'] / 1e6:,.0f} MB, from a pilot of {estimate['pilot_items']} items"
             )
+            if "usd" in estimate:
+                error = f", give or take {estimate['usd_error']:,.2f}" if estimate["usd_error"] is not None else ""
+                lines.append(
+                    f"    about {estimate['usd']:,.2f} USD{error}; the pilot spent {estimate['pilot_usd']:,.4f}, "
+                    "and its answers are kept for the run"
+                )
     if facts["free_bytes"] is not None:
         lines.append(f"  free space: {facts['free_bytes'] / 1e9:,.1f} GB")
     return "\n".join(lines)
@@ -137,29 +142,22 @@ def _readable(job: Job, out: str) -> bool:
 
 
 def _pilot(recipe: Recipe, job: Job, plan: Plan, out: str, items: int) -> dict[str, Any]:
-    """Time and space of a few items, scaled to all. The first item's time, which starts the renderers, is left out."""
-    moments, sizes = [time.monotonic()], []
+    """Time, space and money of a few items, scaled to all."""
     with tempfile.TemporaryDirectory(prefix="k3data-pilot-") as folder:
-        for result in preview(recipe, job, plan, open_store(folder), out, items):
-            moments.append(time.monotonic())
-            if isinstance(result, Document):
-                sizes.append(_stored_bytes(result))
-    spent = sorted(b - a for a, b in pairwise(moments))
-    typical = spent[len(spent) // 2] if spent else 0.0
-    total = plan.items or 0
-    return {
-        "pilot_items": len(spent),
-        "worker_seconds": round(typical * total, 1),
-        "bytes": round(sum(sizes) / max(len(spent), 1) * total),
+        parts = list(run_pilot(recipe, job, plan, open_store(folder), out, items))
+    done, total = sum(part.items for part in parts), plan.items or 0
+    usd = sum(part.usd for part in parts)
+    facts: dict[str, Any] = {
+        "pilot_items": done,
+        "worker_seconds": round(sum(p.seconds for p in parts) / max(sum(p.timed for p in parts), 1) * total, 1),
+        "bytes": round(sum(part.bytes for part in parts) / max(done, 1) * total),
     }
-
-
-def _stored_bytes(record: Document) -> int:
-    """About what a record takes in a shard."""
-    sample = record.metadata.get("sample")
-    if sample is not None:
-        return sample.tokens.nbytes + len(sample.media)
-    return len(record.text.encode()) + sum(len(part.media_bytes or b"") for part in record.media)
+    if usd:
+        # Units differ in what their items cost; from that follows how far the mean of a few may be off.
+        each = [part.usd / part.items for part in parts if part.items]
+        error = round(statistics.stdev(each) / len(each) ** 0.5 * total, 2) if len(each) > 1 else None
+        facts |= {"pilot_usd": round(usd, 4), "usd": round(usd / done * total, 2), "usd_error": error}
+    return facts
 
 
 def _free(out: str) -> int | None:

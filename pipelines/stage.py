@@ -147,6 +147,10 @@ class Stage(_Parameters):
         not opened the stage."""
         return ""
 
+    def spent(self, context: Context) -> float:
+        """USD that the run has cost so far, for the estimate of a pilot."""
+        return 0.0
+
     def open(self, context: Context) -> None:
         """Called once per unit, before the first record."""
 

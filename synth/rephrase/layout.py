@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..verify.sentences import chunks, estimate
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(\S[^\n]*?)[ \t]*#*[ \t]*$", re.MULTILINE)
-_MARK = re.compile(r"(?:[ \t]*(?:[-*+•]|\d{1,3}[.)]|[>|]))?[ \t]*\Z")
+_MARK = re.compile(r"(?:[ \t]*(?:#{1,6}|[-*+•]|\d{1,3}[.)]|[>|]))?[ \t]*\Z")
 _CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)|^[ \t]*\|.*\|[ \t]*$",
                    re.MULTILINE | re.DOTALL)  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]{2,}")

@@ -163,6 +163,10 @@ class Rephrase(Stage):
     def status(self, context: Context) -> str:
         return backends.status(self, context)
 
+    def spent(self, context: Context) -> float:
+        summary = backends.account(self, context)
+        return summary.usd if summary else 0.0
+
     def _prompts(self, context: Context) -> dict[str, Prompt]:
         folder = None if self.prompts is None else context.base / self.prompts
         if folder is not None and not folder.is_dir():
