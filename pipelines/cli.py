@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from . import cli_look, cli_make, cli_tokenizer, cli_train, errors
+from . import cli_look, cli_make, cli_synth, cli_tokenizer, cli_train, errors
 
 app = typer.Typer(
     help="Make verified, sharded multimodal training data from a recipe, look at it, and train on it.",
@@ -47,6 +47,7 @@ for _handed_on in (cli_train.train, cli_train.generate):
 app.command("eval")(cli_train.eval_)
 app.command()(cli_train.report)
 app.add_typer(cli_tokenizer.app, name="tokenizer")
+app.add_typer(cli_synth.app, name="synth")
 
 
 def main() -> None:

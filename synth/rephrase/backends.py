@@ -110,7 +110,8 @@ def _open_endpoint(stage: Rephrase, options: Endpoint, context: Context) -> Open
     spend = Spend(account_url(stage, context), price, stage.budget_usd)
     server = Server(
         options.url, options.model, key_variable=options.key_env or "", fingerprint=options.fingerprint or "none",
-        overall_s=options.timeout_s, concurrency=Concurrency(min(8, options.in_flight), highest=options.in_flight), wasted=spend.waste,
+        overall_s=options.timeout_s, concurrency=Concurrency(min(8, options.in_flight), highest=options.in_flight),
+        wasted=spend.waste,
     )  # fmt: skip
     return Opened(_CheckedFirst(server), Calls(context.beside(stage.calls), spend), spend)
 

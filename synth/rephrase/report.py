@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from ...pipelines import page
+from ...pipelines import recipe as recipes
 from ...pipelines.errors import UserError
-from ...pipelines.output import open_output
+from ...pipelines.output import RECIPE_FILE, open_output
 from ...pipelines.reader import Dataset
+from ...pipelines.stage import Context
 from ..verify.result import Check
 from . import backends
 from .measures import Measures, differences, measure
 from .reasons import REASONS, reasons
+from .rephrase import Rephrase
 from .rows import KIND
 
 _MOST_TEXT = 12_000
@@ -33,6 +36,28 @@ def open_rewrites(out: str, job: str | None = None) -> Dataset:
         if KIND in dataset.samples["kind"].unique().to_pylist():
             return dataset
     raise UserError(f"{out}: no job of it holds rewrites; this is a report on what `synth.rephrase` makes")
+
+
+def account_of(out: str, job: str) -> dict[str, Any] | None:
+    """What the job's answers have cost, from the account among the calls; None where nobody was paid.
+
+    The recipe that the output holds says where the calls lie.
+    """
+    store, root = open_output(out)
+    recipe = recipes.parse(store.read(RECIPE_FILE).decode(), f"{store.url}/{RECIPE_FILE}", Path(root.base))
+    made = next(one for one in recipe.jobs if one.name == job)
+    stage = next((step.build for step in made.stages if isinstance(step.build, Rephrase)), None)
+    if stage is None:
+        return None
+    context = Context(recipe.seed, recipe.name, job, "", Path(), store.url, recipe.base)
+    summary = backends.account(stage, context)
+    if summary is None:
+        return None
+    totals = summary.totals
+    return {
+        "usd": summary.usd, "calls": totals.calls, "cached": totals.cached, "prompt_tokens": totals.prompt_tokens,
+        "completion_tokens": totals.completion_tokens, "each": summary.usd_per_accepted_million,
+    }  # fmt: skip
 
 
 def figures(dataset: Dataset, account: dict[str, Any] | None = None, shown: int = 0) -> tuple[Measures, dict[str, Any]]:
