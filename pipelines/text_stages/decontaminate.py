@@ -24,6 +24,7 @@ from ..dedup.shingles import ngram_hashes, word_hashes
 from ..errors import UserError
 from ..record import add_check
 from ..stage import Context, Filtered, Stage
+from .restated import Problems, Restated, problems
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class Decontaminate(Stage):
         min_words: listed texts of fewer words than this are not sought.
         keys: columns of `.jsonl` files that hold texts; each is a text of its own.
         hits: so many distinct runs must be found.
+        restated: also drop records that restate a listed problem with its answer (see `Restated`); for mathematics.
+            With it, texts need not hold long runs, so that `{}` is a sensible value.
     """
 
     version: ClassVar[int] = 1
@@ -71,12 +74,15 @@ class Decontaminate(Stage):
     min_words: int = Field(default=8, ge=1)
     keys: list[str] = ["text", "question", "problem", "prompt", "answer", "solution"]
     hits: int = Field(default=1, ge=1)
+    restated: Restated | None = None
 
     _index: Index | None = PrivateAttr(default=None)
+    _problems: Problems | None = PrivateAttr(default=None)
 
     def semantic(self) -> dict[str, Any]:
         # What is in the lists counts, and `reads` says that; where they lie does not.
-        return self.model_dump(mode="json", exclude={"lists"})
+        unused = {"lists"} if self.restated else {"lists", "restated"}
+        return self.model_dump(mode="json", exclude=unused)
 
     def reads(self, context: Context) -> dict[str, str]:
         found = {}
@@ -87,10 +93,14 @@ class Decontaminate(Stage):
         if len(found) < len(self.lists):
             raise UserError("text.decontaminate: two lists have the same file name, by which hits are told apart")
         self._build(context)  # so that a list that holds nothing is told before the run
+        if self.restated:
+            _read_problems(self._stamped(context), self.restated)
         return found
 
     def open(self, context: Context) -> None:
         self._index = self._build(context)
+        if self.restated:
+            self._problems = _read_problems(self._stamped(context), self.restated)
 
     def process(self, record: Document) -> Document:
         assert self._index is not None
@@ -99,15 +109,20 @@ class Decontaminate(Stage):
             names = list(dict.fromkeys(found))
             runs = f"{len(found)} run{'s' if len(found) > 1 else ''}"
             raise Filtered(f"contaminated_{Path(names[0]).stem}", f"{runs} of words of {', '.join(names[:5])}")
+        if self._problems is not None and (names := self._problems.found(record.text)):
+            raise Filtered(f"restates_{names[0].rpartition(':')[0].removesuffix('.jsonl')}",
+                           f"a problem with its answer: {', '.join(names[:5])}")  # fmt: skip
         add_check(record, "decontaminated", True, len(found))
         return record
 
     def _paths(self, context: Context) -> list[Path]:
         return [context.base / Path(one).expanduser() for one in self.lists]
 
+    def _stamped(self, context: Context) -> tuple[tuple[Path, int], ...]:
+        return tuple((path, path.stat().st_mtime_ns) for path in self._paths(context))
+
     def _build(self, context: Context) -> Index:
-        files = tuple((path, path.stat().st_mtime_ns) for path in self._paths(context))
-        return _read(files, self.ngram, self.min_words, tuple(self.keys))
+        return _read(self._stamped(context), self.ngram, self.min_words, tuple(self.keys))
 
 
 @lru_cache(maxsize=4)
@@ -137,19 +152,40 @@ def _read(files: tuple[tuple[Path, int], ...], ngram: int, min_words: int, keys:
     return Index(found, places, names)
 
 
+@lru_cache(maxsize=4)
+def _read_problems(files: tuple[tuple[Path, int], ...], options: Restated) -> Problems:
+    rows = []
+    for path, _ in files:
+        for line, values in _objects(path) if path.suffix == ".jsonl" else ():
+            question, answer = values.get(options.question), values.get(options.answer)
+            if isinstance(question, str) and answer is not None:
+                rows.append((f"{path.name}:{line}", question, str(answer)))
+    found = problems(rows, options)
+    if not found.names:
+        raise UserError(
+            f"text.decontaminate: no list holds problems under {options.question!r} with an answer under "
+            f"{options.answer!r}, of {options.min_runs} runs of {options.ngram} words or more"
+        )
+    return found
+
+
 def _texts(path: Path, keys: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     """(line, text) of each listed text."""
-    try:
-        content = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"text.decontaminate: the list {path} is not UTF-8: {error}") from None
-    if path.suffix != ".jsonl":
-        line = 1
-        for paragraph in content.split("\n\n"):
-            yield line, paragraph
-            line += paragraph.count("\n") + 2
+    if path.suffix == ".jsonl":
+        for line, values in _objects(path):
+            for key in keys:
+                if isinstance(values.get(key), str):
+                    yield line, values[key]
         return
-    for line, row in enumerate(content.splitlines(), start=1):
+    line = 1
+    for paragraph in _content(path).split("\n\n"):
+        yield line, paragraph
+        line += paragraph.count("\n") + 2
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line, object) of a `.jsonl` list."""
+    for line, row in enumerate(_content(path).splitlines(), start=1):
         if not row.strip():
             continue
         try:
@@ -158,6 +194,11 @@ def _texts(path: Path, keys: tuple[str, ...]) -> Iterator[tuple[int, str]]:
             raise UserError(f"{path}:{line}: {error}") from None
         if not isinstance(values, dict):
             raise UserError(f"{path}:{line}: a {type(values).__name__} where an object was expected")
-        for key in keys:
-            if isinstance(values.get(key), str):
-                yield line, values[key]
+        yield line, values
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"text.decontaminate: the list {path} is not UTF-8: {error}") from None

@@ -15,11 +15,11 @@ from k3data.pipelines.errors import K3DataError, UserError
 from k3data.pipelines.ledger import Ledger
 from k3data.pipelines.look import preview_results, rejects_relation, status_facts
 from k3data.pipelines.plan import Plan
-from k3data.pipelines.store import open_store
-from k3data.pipelines.verify import verify
 from k3data.pipelines.run import Options
 from k3data.pipelines.run import run as run_recipe
 from k3data.pipelines.screen import Quiet
+from k3data.pipelines.store import open_store
+from k3data.pipelines.verify import verify
 from k3data.tests.pipelines.toy import HERE, command, recipe_text, run, stage, tar_bytes, toy_recipe, write_lines
 
 BUDGET = "errors: {budget: 0.5}"

@@ -116,3 +116,41 @@ def test_another_list_of_the_same_name_makes_other_units(tmp_path):
     (tmp_path / "exam.txt").write_text(QUESTION + " and back")
     (other,) = run(work(tmp_path, {"lists": ["exam.txt"]}), tmp_path / "c")
     assert first.plan == again.plan != other.plan
+
+
+PROBLEM = (
+    "Natalia sold clips to 48 of her friends in April, and then she sold half as many clips in May. How many clips "
+    "did Natalia sell altogether in April and May?"
+)
+RESTATED = {
+    "with its answer": "In April, Natalia sold clips to 48 of her friends, and then she sold half as many clips in May; "
+    "altogether in April and May that is 48 + 24 = 72.",
+    "with another answer": "Natalia sold clips to 48 of her friends in April, and then she sold half as many clips in "
+    "May, so 24. How many clips did Natalia sell altogether?",
+    "part of another number": "Natalia sold clips to 48 of her friends in April, and then she sold half as many clips "
+    "in May. Altogether in April and May: 172, or 72.5, or 7.2.",
+    "the answer alone": "There are 72 pages in this book, which is about friends and clips and the month of May.",
+}
+
+
+def test_a_problem_that_is_restated_with_its_answer_is_dropped(tmp_path):
+    texts = RESTATED.values()
+    (tmp_path / "items.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    rows = [{"problem": PROBLEM, "answer": "The sum is \\boxed{72}"}, {"problem": "Too short?", "answer": 1}]
+    (tmp_path / "sums.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    # Long runs alone would see the first no better than the second.
+    parameters = {"lists": ["sums.jsonl"], "ngram": 40}
+    run(work(tmp_path, parameters), tmp_path / "long")
+    assert len(k3data.open(tmp_path / "long")) == len(RESTATED)
+    run(work(tmp_path, {**parameters, "restated": {}}), tmp_path / "out")
+    assert {one.text for one in k3data.open(tmp_path / "out")} == set(texts) - {RESTATED["with its answer"]}
+    ((code, detail),) = rejects_relation(str(tmp_path / "out"), None, None).select("code, detail").fetchall()
+    assert code == "restates_sums"
+    assert detail == "a problem with its answer: sums.jsonl:1"
+
+
+def test_lists_without_answers_are_told_before_the_run(tmp_path):
+    (tmp_path / "items.jsonl").write_text('{"text": "words"}\n')
+    (tmp_path / "sums.jsonl").write_text(json.dumps({"problem": PROBLEM}))
+    with pytest.raises(UserError, match="no list holds problems under 'problem' with an answer under 'answer'"):
+        run(work(tmp_path, {"lists": ["sums.jsonl"], "restated": {}}), tmp_path / "out")
