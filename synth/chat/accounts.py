@@ -95,13 +95,15 @@ class Journal:
         line = {"op": op, "key": key, "usd": usd, **asdict(state)}
         os.write(self._descriptor, orjson.dumps(line) + b"\n")
 
-    def lines(self) -> list[dict[str, Any]]:
-        """All complete lines; what a kill left of another is cut off."""
+    def mend(self) -> State | None:
+        """Cut off what a kill has left of a last line; returns the journal's state."""
         data = self.path.read_bytes()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            os.ftruncate(self._descriptor, whole)
-        return [orjson.loads(line) for line in data[:whole].splitlines()]
+        os.ftruncate(self._descriptor, data.rfind(b"\n") + 1)
+        return last_state(self.path)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """All lines of a mended journal."""
+        return [orjson.loads(line) for line in self.path.read_bytes().splitlines()]
 
     def close(self) -> None:
         os.close(self._descriptor)

@@ -44,7 +44,7 @@ class Embedded:
     name = "embedded"
     stored = True
     demo = True
-    model = "SmolLM2-135M-Instruct (demonstration)"
+    model = "SmolLM2-135M-Instruct"
 
     def __init__(self, *, threads: int = 1, slots: int = 4, context: int = 2048):
         path = model_file()

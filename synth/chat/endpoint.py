@@ -120,6 +120,7 @@ class Endpoint:
             Stopped: it cannot be reached, within ten seconds whatever is wrong.
             UserError: it does not take the key, or does not have the model.
         """
+        self._raise_if_stopped()
         result: list[str | Exception] = []
 
         def ask() -> None:
@@ -133,6 +134,8 @@ class Endpoint:
         asking.start()
         asking.join(self._check_s + 1)
         found = result[0] if result else Stopped(f"{self._url} gave no answer within {self._check_s:.0f} s")
+        if isinstance(found, Stopped):
+            raise self._stop(str(found))
         if isinstance(found, Exception):
             raise found
         self.fingerprint = self.fingerprint or found
@@ -332,7 +335,8 @@ class Endpoint:
             headers["authorization"] = f"Bearer {self._key}"
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=self.concurrency.highest)
         timeout = httpx.Timeout(read_s, connect=CONNECT_S)
-        return str(parsed), httpx.Client(headers=headers, timeout=timeout, limits=limits)
+        encrypted = parsed.scheme == "https"  # reading the certificates takes longer than many a call
+        return str(parsed), httpx.Client(headers=headers, timeout=timeout, limits=limits, verify=encrypted)
 
     def _ask_models(self) -> str:
         """A fingerprint of the model, or raises as `check` does."""

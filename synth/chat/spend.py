@@ -31,6 +31,7 @@ FLUSH_S = 1.0
 """How often what costs nothing (cached answers, accepted tokens) is written down, at most."""
 
 _WAIT_S = 0.05
+_SAME_SESSION_S = 60.0
 _TOKENS_A_MESSAGE = 16
 """Upper bound of what a chat template adds to a message."""
 
@@ -97,12 +98,13 @@ class Spend:
         with disk_errors(f"writing {self._folder}"):
             self._folder.mkdir(parents=True, exist_ok=True)
         self._fetch()
-        self.name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        self._journal = Journal(self._folder / f"{self.name}{SUFFIX}", create=True)
         self._guard = threading.RLock()
         self._lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        self._totals = Totals()
-        self._began = 0.0
+        with self._alone():
+            self._journal, state = self._own_journal()
+        self.name = self._journal.path.stem
+        self._totals = state.totals if state else Totals()
+        self._began = state.began if state and state.usd_per_hour else 0.0
         self._reserved: dict[str, float] = {}
         self._seen: dict[Path, tuple[int, State | None]] = {}
         self._written = 0.0
@@ -208,7 +210,7 @@ class Spend:
 
     def _recover_one(self, journal: Journal, answered: Callable[[str, str], Reply | None]) -> int:
         try:
-            state = last_state(journal.path)
+            state = journal.mend()
             if state is None or not state.totals.in_air:
                 return 0
             reserved: dict[str, float] = {}
@@ -266,13 +268,38 @@ class Spend:
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
+    def _own_journal(self) -> tuple[Journal, State | None]:
+        """A journal that was left settled on this machine, to go on with, or else a new one: a stage is opened for each
+        unit, and a journal each would be thousands."""
+        for path in journals(self._folder):
+            if path.name.startswith(_host()):
+                with suppress(BlockingIOError):
+                    journal = Journal(path, create=False)
+                    state = journal.mend()
+                    if state is None or self._continues(state):
+                        return journal, state
+                    journal.close()
+        name = f"{_host()}{os.getpid()}-{uuid.uuid4().hex[:8]}{SUFFIX}"
+        return Journal(self._folder / name, create=True), None
+
+    def _continues(self, state: State) -> bool:
+        """Whether what this process does can be added to it. Where machines are rented it covers the time between."""
+        rate = self.price.usd_per_hour
+        recent = time.time() - state.latest < _SAME_SESSION_S
+        return not state.totals.in_air and (not state.usd_per_hour or (state.usd_per_hour == rate and recent))
+
     def _fetch(self) -> None:
         """On an object store: the accounts of processes that have ended elsewhere."""
         if self._store.local("") is None:
             for entry in self._store.list():
                 place = self._folder / entry.path
-                if place.suffix == SUFFIX and not place.exists():
+                if place.suffix == SUFFIX and not place.name.startswith(_host()):
                     place.write_bytes(self._store.read(entry.path))
+
+
+def _host() -> str:
+    """How the names of this machine's journals begin."""
+    return f"{socket.gethostname()}-"
 
 
 def answer_totals(reply: Reply, price: Price) -> Totals:

@@ -2,7 +2,7 @@
 
     answers/<2 digits>/<key>.json    one object each, never replaced; the first one stored is the answer
     refusals/<2 digits>/<key>.json   permanent errors of a server (4xx), which hold for a day
-    packs/<hash>.jsonl               many answers in one file, read through an index
+    packs/<hash>-<answers>.jsonl     many answers in one file, read through an index
 
 A reply is looked for in the packs, then among the single objects; only then is it asked for, by one thread of one
 process of this machine (`flights`). It is returned once it is on the disk, so what was used is never asked again. Two
@@ -151,11 +151,11 @@ class Calls:
             remove: delete the single objects and the older packs after. Whoever has the store open looks for new packs
                 before it asks, so nothing is asked again.
         """
-        single = [entry.path for entry in self._store.list(ANSWERS)]
+        single = self._files(ANSWERS)
         keys = sorted(set(self._keys()))
         before = set(self._packs)
         made = self._store.scratch() / f"pack-{os.getpid()}.jsonl"
-        name = f"{PACKS}/{write_pack(made, map(self._line, keys))[:16]}.jsonl"
+        name = f"{PACKS}/{write_pack(made, map(self._line, keys))[:16]}-{len(keys)}.jsonl"
         self._store.put_file(made, name)
         self._refresh_packs()
         if remove:
@@ -224,11 +224,13 @@ class Calls:
 
     def _refresh_packs(self) -> None:
         """Open packs that were added; forget those that are gone (a mapped file stays readable until then)."""
-        names = {entry.path for entry in self._store.list(PACKS)}
+        names = set(self._files(PACKS))
         packs = {name: pack for name, pack in self._packs.items() if name in names}
         try:
             for name in sorted(names - packs.keys()):
-                packs[name] = Pack(self._on_disk(name))
+                packs[name] = pack = Pack(self._on_disk(name))
+                if not name.endswith(f"-{len(pack)}.jsonl"):
+                    raise DamagedReply(f"{self._store.url}/{name} is damaged: it holds {len(pack)} answers only")
         except FileNotFoundError:  # folded into another one since it was listed
             self._refresh_packs()
         else:
@@ -247,13 +249,17 @@ class Calls:
     def _single(self, *folders: str) -> Iterator[tuple[str, bytes]]:
         """(place, line) of all single objects."""
         for folder in folders:
-            for entry in self._store.list(folder):
-                yield f"{self._store.url}/{entry.path}", self._store.read(entry.path)
+            for path in self._files(folder):
+                yield f"{self._store.url}/{path}", self._store.read(path)
+
+    def _files(self, folder: str) -> list[str]:
+        """The objects there. Some object stores list emptied folders too."""
+        return [entry.path for entry in self._store.list(folder) if entry.path.endswith((".json", ".jsonl"))]
 
     def _keys(self) -> Iterator[str]:
         """The key of every answer, those of packs and single objects alike."""
-        for entry in self._store.list(ANSWERS):
-            yield Path(entry.path).stem
+        for path in self._files(ANSWERS):
+            yield Path(path).stem
         self._refresh_packs()
         for pack in self._packs.values():
             yield from pack.keys()
