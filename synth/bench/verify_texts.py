@@ -2,8 +2,8 @@
 
 The suite's three fields: Python's language reference and library (pydoc's topics, docstrings), numerical and symbolic
 mathematics (docstrings of SciPy and SymPy), and network services (botocore's descriptions of AWS). The rules were
-developed on others: docstrings of NumPy, pandas, NetworkX, Matplotlib and PyTorch (`DEVELOPMENT`), and the manuals of
-Node.js, Rust, Git, CMake, Vim, Perl and the AWS command line's examples. Of the suite only figures were looked at.
+developed on others (`DEVELOPMENT`), and on the manuals of Node.js, Rust, Git, CMake, Vim, Perl and the AWS command
+line's examples. Of the suite only figures were looked at.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import importlib.util
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import orjson
 
@@ -22,7 +23,11 @@ from ...pipelines.errors import UserError
 from ..verify.sentences import chunks
 
 SUITE = {"python": ("stdlib",), "mathematics": ("scipy", "sympy"), "services": ("botocore",)}
-DEVELOPMENT = {"arrays": ("numpy", "pandas"), "graphs": ("networkx", "matplotlib"), "learning": ("torch",)}
+DEVELOPMENT = {
+    "arrays": ("numpy", "pandas"), "graphs": ("networkx", "matplotlib"), "learning": ("torch", "transformers"),
+    "browser": ("playwright",), "data": ("datasets", "pyarrow", "fsspec"), "language": ("spacy", "hypothesis"),
+    "drawing": ("PIL", "ezdxf", "cadquery"), "web": ("aiohttp", "pydantic", "jsonschema"),
+}  # fmt: skip
 _ROLE = re.compile(r":[a-z:]+:`[~!]?([^`<]+?)(?: ?<[^>]*>)?`")
 _DOUBLE = re.compile(r"``([^`\n]+)``")
 _TAG = re.compile(r"<[^>]{1,200}>")
@@ -39,51 +44,83 @@ def texts(field: tuple[str, ...], least: int = 90) -> Iterator[str]:
         UserError: a package is not installed.
     """
     for name in field:
-        for document in _documents(name):
-            joined = "\n\n".join(dict.fromkeys(document))
-            for chunk in chunks(joined):
-                text = joined[chunk.start : chunk.end]
+        for document in documents(name):
+            for chunk in chunks(document.text):
+                text = document.text[chunk.start : chunk.end]
                 if len(text.split()) >= least and len(text) < 4000:
                     yield text
 
 
-def _documents(name: str) -> Iterator[list[str]]:
-    """Paragraphs of prose of each document of a package: a page, a module's docstrings, a service."""
-    if name == "botocore":
-        yield from _services()
-        return
-    if name == "stdlib":
+class Prose(NamedTuple):
+    """The prose of one file of a package, its paragraphs parted by blank lines; `file`: relative to the package."""
+
+    file: str
+    text: str
+
+
+def documents(package: str) -> Iterator[Prose]:
+    """The prose of each file of a package: docstrings of a module, pages, descriptions of a service.
+
+    Raises:
+        UserError: the package is not installed.
+    """
+    if package == "stdlib":
         from pydoc_data import topics
 
         for topic in sorted(topics.topics):
-            yield _prose(topics.topics[topic])
-    for path in _sources(name):
-        try:
-            tree = ast.parse(path.read_bytes())
-        except SyntaxError:
-            continue  # test data of the standard library that is broken on purpose
-        documented = (ast.get_docstring(one) for one in ast.walk(tree) if isinstance(one, _DOCUMENTED))
-        yield [paragraph for doc in documented if doc for paragraph in _prose(doc)]
+            yield _document(f"topics:{topic}", _prose(topics.topics[topic]))
+    root = _root(package)
+    pattern = "data/*/*/service-2.json*" if package == "botocore" else "**/*.py"
+    for path in sorted(root.glob(pattern)):
+        file = path.relative_to(root)
+        if not _SKIPPED & set(file.parts):
+            yield document(package, str(file))
 
 
-def _sources(name: str) -> list[Path]:
-    where = importlib.util.find_spec("ast" if name == "stdlib" else name)
+def document(package: str, file: str) -> Prose:
+    """The prose of one file.
+
+    Raises:
+        UserError: the package is not installed, or has no such file.
+    """
+    if file.startswith("topics:"):
+        from pydoc_data import topics
+
+        return _document(file, _prose(topics.topics.get(file.removeprefix("topics:"), "")))
+    path = _root(package) / file
+    try:
+        data = path.read_bytes()
+    except OSError:
+        raise UserError(f"{package} as it is installed here has no {file}") from None
+    return _document(file, _service(data) if package == "botocore" else _docstrings(data))
+
+
+def _document(file: str, paragraphs: list[str]) -> Prose:
+    return Prose(file, "\n\n".join(dict.fromkeys(paragraphs)))
+
+
+def _docstrings(data: bytes) -> list[str]:
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError):
+        return []  # test data of the standard library that is broken on purpose
+    documented = (ast.get_docstring(one) for one in ast.walk(tree) if isinstance(one, _DOCUMENTED))
+    return [paragraph for doc in documented if doc for paragraph in _prose(doc)]
+
+
+def _root(package: str) -> Path:
+    where = importlib.util.find_spec("ast" if package == "stdlib" else package)
     if where is None or where.origin is None:
-        raise UserError(f"the benchmark verify reads the docstrings of {name}, which is not installed")
-    root = Path(where.origin).parent
-    return sorted(one for one in root.rglob("*.py") if not _SKIPPED & set(one.relative_to(root).parts))
+        raise UserError(f"the benchmark verify reads the documentation of {package}, which is not installed")
+    return Path(where.origin).parent
 
 
-def _services() -> Iterator[list[str]]:
-    """Descriptions of operations and fields, a document a service."""
-    where = importlib.util.find_spec("botocore")
-    if where is None or where.origin is None:
-        raise UserError("the benchmark verify reads the service descriptions of botocore, which is not installed")
-    for path in sorted((Path(where.origin).parent / "data").glob("*/*/service-2.json*")):
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        operations = (one.get("documentation", "") for one in orjson.loads(data)["operations"].values())
-        plain = (html.unescape(_TAG.sub(" ", one.replace("</p>", "\n\n"))) for one in operations)
-        yield [paragraph for one in plain for paragraph in _prose(one)]
+def _service(data: bytes) -> list[str]:
+    """Descriptions of the operations of a service."""
+    data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    operations = (one.get("documentation", "") for one in orjson.loads(data)["operations"].values())
+    plain = (html.unescape(_TAG.sub(" ", one.replace("</p>", "\n\n"))) for one in operations)
+    return [paragraph for one in plain for paragraph in _prose(one)]
 
 
 def _prose(text: str) -> list[str]:

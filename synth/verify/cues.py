@@ -42,7 +42,8 @@ _PHRASES = {
     ("quant", "some"): "a few|in some cases|a number of",
     ("quant", "most"): "in most cases|in general|for the most part|the majority of",
     ("quant", "all"): "in all cases|in every case|at all times",
-    ("cond", "if"): "as long as|provided that|only when|only if|even if|in case|in the case",
+    ("cond", "if"): "as long as|provided that|even if|in case|in the case",
+    ("cond", "only if"): "only when|only if|if and only if|only once|only after|only while",
     ("none", "none"): "as well|as soon as|not only|no one|after all|at all|if any|if possible|if not|above all|"
     "for more|once again|at once|all right|more or less|many times over|longer than|before and after|for more "
     "information|"

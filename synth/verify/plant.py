@@ -42,6 +42,7 @@ KINDS: dict[str, Finder] = {
     "roles_swapped": plant_logic.roles_swapped,
     "coreference": plant_logic.coreference,
     "scope_shift": plant_logic.scope_shift,
+    "number_paraphrased": plant_facts.number_paraphrased,
 }
 
 

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Sequence
 
+from .number_style import spelled
 from .sites import DATE, IDENTIFIER, MONTHS, NAME, NUMBER, NUMERAL, NUMERALS, Edit, Site, sentence_sites
 
 _UNITS = [
@@ -53,6 +54,30 @@ def _other_number(written: str, rng: random.Random) -> str:
     at = rng.choice(digits)
     choices = [digit for digit in "123456789" if digit != written[at]]
     return written[:at] + rng.choice(choices) + written[at + 1 :]
+
+
+def number_paraphrased(text: str, rng: random.Random, others: Sequence[str]) -> list[Edit]:
+    """A number written in another way and with another value: "a dozen" for 10, "three thousand" for 2,000."""
+    edits = [Edit(*one.span(), wrong) for one in NUMBER.finditer(text) if (wrong := _wrongly(one[0], rng))]
+    edits += [Edit(*one.span(), _other_digit(one[0], rng)) for one in NUMERAL.finditer(text)]
+    return [rng.choice(edits)] if edits else []
+
+
+def _wrongly(written: str, rng: random.Random) -> str:
+    plain = written.replace(",", "")
+    if not plain.isdigit() or (len(plain) > 1 and plain[0] == "0"):
+        return ""
+    value = int(plain)
+    if value in (10, 11, 13, 14):
+        return "a dozen"
+    if 2 <= value < 90:
+        return spelled(value + rng.choice((1, 2, 10)))
+    return f"{value / 1000 + 1:g} thousand" if value >= 1000 and value % 100 == 0 else ""
+
+
+def _other_digit(written: str, rng: random.Random) -> str:
+    value = NUMERALS.index(written) + 2
+    return str(rng.choice([other for other in range(2, 13) if other != value]))
 
 
 def number_swapped(text: str, rng: random.Random, others: Sequence[str]) -> list[Edit]:

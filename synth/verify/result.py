@@ -70,3 +70,15 @@ def at_most(name: str, code: str, spans: Sequence[tuple[int, int]], limit: float
     """A check that counts faults, each at a place, and allows so many."""
     ok = len(spans) <= limit
     return Check(name, len(spans), limit, ok, "" if ok else code, tuple(spans), of_source)
+
+
+def at_least(
+    name: str, code: str, shares: Sequence[float], limit: float, sentences: Sequence[Any], of_source: bool
+) -> Check:
+    """A check of a share of each sentence, all of which must reach the limit; its value is the least.
+
+    Args:
+        sentences: with `start` and `end`, as many as shares.
+    """
+    spans = tuple((one.start, one.end) for one, share in zip(sentences, shares, strict=True) if share < limit)
+    return Check(name, round(min(shares, default=1.0), 3), limit, not spans, code if spans else "", spans, of_source)

@@ -26,6 +26,8 @@ class Rules(BaseModel):
         negation, modal, quantifier, comparator, role, scope, reference: faults allowed.
         support: least share of a sentence's words, weighted by rarity, that its source sentences must have.
         coverage: the same of a source sentence in the rewrite.
+        embedding_support, embedding_coverage: least cosine of a sentence with the nearest of the other side, by
+            embeddings (extra `embed`); off unless set.
         close: from this similarity on, a sentence counts as close to its source and is compared word by word.
         attempts: how often a rewrite may be asked for before its failure is final.
     """
@@ -55,6 +57,8 @@ class Rules(BaseModel):
     reference: int | None = Field(default=0, ge=0)
     support: float | None = Field(default=0.35, ge=0, le=1)
     coverage: float | None = Field(default=0.35, ge=0, le=1)
+    embedding_support: float | None = Field(default=None, ge=0, le=1)
+    embedding_coverage: float | None = Field(default=None, ge=0, le=1)
     close: float = Field(default=0.45, gt=0, le=1)
     attempts: int = Field(default=2, ge=1)
 

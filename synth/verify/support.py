@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .align import Alignment, Source
 from .facts import FactSheet, Sentence
-from .result import Check
+from .result import Check, at_least
 from .rules import Rules
 
 _LONG = 6  # words of content, from which on a sentence must meet the threshold in full
@@ -20,24 +20,14 @@ def claims(source: Source, rewrite: FactSheet, alignment: Alignment, rules: Rule
     if rules.support is not None:
         shares = [1.0 if share is None else share + _ease(sentence, rules.support)
                   for share, sentence in zip(alignment.support, rewrite.sentences, strict=True)]  # fmt: skip
-        spans = [one[:2] for one, share in zip(rewrite.sentences, shares, strict=True) if share < rules.support]
-        checks.append(_least("support", "unsupported", shares, rules.support, spans, False))
+        checks.append(at_least("support", "unsupported", shares, rules.support, rewrite.sentences, False))
     if rules.recall and rules.coverage is not None:
         shares = [1.0 if len(sentence.bag) < 2 else share
                   for share, sentence in zip(alignment.coverage, source.sheet.sentences, strict=True)]  # fmt: skip
-        spans = [one[:2] for one, share in zip(source.sheet.sentences, shares, strict=True) if share < rules.coverage]
-        checks.append(_least("coverage", "uncovered", shares, rules.coverage, spans, True))
+        checks.append(at_least("coverage", "uncovered", shares, rules.coverage, source.sheet.sentences, True))
     return checks
 
 
 def _ease(sentence: Sentence, limit: float) -> float:
     """What a short sentence is given: two synonyms may be half of its words."""
     return limit * max(0, _LONG - len(sentence.bag)) / (_LONG - 1)
-
-
-def _least(
-    name: str, code: str, shares: list[float], limit: float, spans: list[tuple[int, int]], of_source: bool
-) -> Check:
-    return Check(
-        name, round(min(shares, default=1.0), 3), limit, not spans, code if spans else "", tuple(spans), of_source
-    )

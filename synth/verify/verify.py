@@ -1,4 +1,5 @@
-"""The verdict on a rewrite: levels V0 (transport), V1 (form), V2 (facts) and V3 (logic), without a model."""
+"""The verdict on a rewrite: levels V0 (transport), V1 (form), V2 (facts) and V3 (logic) without a model, and V4
+(embeddings) where the rules ask for it."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def verify(
         attempt: which attempt it is, from one; after the last of `rules.attempts` a failure is final.
 
     Raises:
-        UserError: there is no such style.
+        UserError: there is no such style, or the rules ask for embeddings and a package is missing.
     """
     rules = rules or rules_for(style)
     checks: list[Check] = transport(source_chunk, rewrite, finish, prompt)
@@ -49,4 +50,8 @@ def verify(
         checks += names(source, sheet, alignment.groups, rules)
         checks += logic(source, sheet, alignment.groups, rules)
         checks += claims(source, sheet, alignment, rules)
+        if rules.embedding_support is not None or rules.embedding_coverage is not None:
+            from .embeddings import meanings  # numpy and a model, which most rules do not need
+
+            checks += meanings(source.sheet, sheet, rules)
     return judge(checks, attempt, rules.attempts)

@@ -123,8 +123,8 @@ PROBLEM = (
     "did Natalia sell altogether in April and May?"
 )
 RESTATED = {
-    "with its answer": "In April, Natalia sold clips to 48 of her friends, and then she sold half as many clips in May; "
-    "altogether in April and May that is 48 + 24 = 72.",
+    "with its answer": "In April, Natalia sold clips to 48 of her friends, and then she sold half as many in May; "
+    "how many clips did Natalia sell altogether in April and May? That is 48 + 24 = 72.",
     "with another answer": "Natalia sold clips to 48 of her friends in April, and then she sold half as many clips in "
     "May, so 24. How many clips did Natalia sell altogether?",
     "part of another number": "Natalia sold clips to 48 of her friends in April, and then she sold half as many clips "
