@@ -4,8 +4,10 @@ A request is tried until it is answered, refused for good, or out of tries. Answ
 server is noticed after `read_s` and a looping one is cut off. What a server may say and what becomes of it:
 
     200 and a whole stream         the answer, also an empty one, or one cut at max_tokens ("length") or for looping
-    429, 503, timeouts             fewer calls in flight, a pause if it asks for one (Retry-After), tried again
-    other 5xx, cut, malformed      tried again, a few times; then this one request is refused
+    429, 503                       fewer calls in flight, a pause if it asks for one (Retry-After), tried again
+    502, no connection any more    tried again; after many times stopped, for all requests
+    timeouts                       fewer calls in flight, tried again, a few times; then this one request is refused
+    other 5xx, cut, malformed      the same with as many calls in flight
     other 4xx                      refused; the same request would be refused again
     401, 402, down or 403 or 404 from the beginning, nothing but failures       stopped, for all requests
 """
@@ -37,7 +39,8 @@ LONGEST_PAUSE_S = 600.0
 
 _BYTES_A_TOKEN = 4
 _OVERLOADED = {"http_429", "http_503", "http_408", "http_504", "timeout"}
-_RATE_LIMITS = {"http_429", "http_503"}
+_SERVERS_OWN = {"http_429", "http_502", "http_503", "unreachable"}
+"""The server's trouble with everyone: too much to do, or being started again."""
 
 
 class _Again(Exception):
@@ -60,8 +63,9 @@ class Endpoint:
         fingerprint: what the answers are filed under beside the model; by default what `check` learns.
         read_s: longest silence, in seconds, before the first token too.
         overall_s: longest time of one try, to which at most one `read_s` is added.
-        tries: of one request, whatever the reason but rate limits.
-        limited_tries: of one request that meets rate limits (429, 503).
+        tries: of one request, before it is refused.
+        server_tries: of one request that meets rate limits or nobody (429, 502, 503, no connection), before the run is
+            stopped.
         check_s: how long `check` tries.
         wasted: is told (prompt tokens, completion tokens) of tries that gave tokens and were cut off, both estimated.
 
@@ -85,7 +89,7 @@ class Endpoint:
         read_s: float = 120.0,
         overall_s: float = 900.0,
         tries: int = 6,
-        limited_tries: int = 20,
+        server_tries: int = 20,
         check_s: float = 8.0,
         concurrency: Concurrency | None = None,
         breaker: Breaker | None = None,
@@ -100,7 +104,7 @@ class Endpoint:
         self._key_variable = key_variable
         self._overall_s = overall_s
         self._tries = tries
-        self._limited_tries = limited_tries
+        self._server_tries = server_tries
         self._check_s = check_s
         self._breaker = breaker or Breaker()
         self._backoff = backoff or Backoff()
@@ -108,6 +112,7 @@ class Endpoint:
         self._rng = random.Random()  # only waits are drawn from it
         self._turn = threading.Condition()
         self._stopped = ""
+        self._reached = False
         self._answered = False
         self._refused = 0
         self._httpx = _import_httpx()
@@ -138,6 +143,7 @@ class Endpoint:
             raise self._stop(str(found))
         if isinstance(found, Exception):
             raise found
+        self._reached = True
         self.fingerprint = self.fingerprint or found
         return self.fingerprint
 
@@ -150,7 +156,7 @@ class Endpoint:
             try:
                 reply = self._try(request)
             except _Again as error:
-                failures["limited" if error.code in _RATE_LIMITS else "other"] += 1
+                failures["server" if error.code in _SERVERS_OWN else "other"] += 1
                 self._failed(error, began)
                 self._give_up(error, failures, began, start)
                 wait = self._backoff.wait(failures.total(), self._rng, error.retry_after)
@@ -181,13 +187,14 @@ class Endpoint:
         except (Malformed, ServerError) as error:
             code = "malformed" if isinstance(error, Malformed) else "server_error"
             raise self._cut(request, answer, code, str(error)) from None
+        except (self._httpx.ConnectError, self._httpx.ConnectTimeout) as error:
+            detail = self._clean(str(error)) or type(error).__name__
+            if not self._reached:
+                raise Stopped(f"{self._url} cannot be reached: {detail}") from None
+            raise _Again("unreachable", detail) from None
         except self._httpx.TimeoutException as error:
             if not answer.whole:
                 raise self._cut(request, answer, "timeout", f"silence ({type(error).__name__})") from None
-        except self._httpx.ConnectError as error:
-            if not self._answered:
-                raise Stopped(f"{self._url} cannot be reached: {self._clean(str(error))}") from None
-            raise _Again("unreachable", self._clean(str(error))) from None
         except self._httpx.HTTPError as error:
             if not answer.whole:
                 detail = self._clean(str(error)) or type(error).__name__
@@ -267,7 +274,7 @@ class Endpoint:
 
     def _succeeded(self, reply: Reply) -> None:
         with self._turn:
-            self._answered = True
+            self._reached = self._answered = True
             self.counts["loop"] += reply.finish == "loop"
             self.concurrency.success()
             self._breaker.success()
@@ -284,10 +291,10 @@ class Endpoint:
                 raise self._stop(f"{self._url}: {self._breaker.told(now)}")
 
     def _give_up(self, error: _Again, failures: Counter[str], began: float, start: float) -> None:
-        """A server that limits rates has nothing against this one request; any other failure is taken for its own."""
-        if failures["limited"] >= self._limited_tries:
+        """What is the server's own trouble ends the run, not this request; any other failure is taken for its own."""
+        if failures["server"] >= self._server_tries:
             spent = time.monotonic() - start
-            raise self._stop(f"{self._url} refuses to be asked: {self._limited_tries} tries in {spent:.0f} s ({error})")
+            raise self._stop(f"{self._url} did not answer {self._server_tries} tries in {spent:.0f} s ({error})")
         if failures["other"] >= self._tries:
             raise Refused(error.code, f"{error.detail}, {self._tries} times")
 

@@ -1,8 +1,8 @@
 """Many stored replies in one file: what `Calls.pack` and `Calls.export` write and what a replay reads.
 
 A pack is JSON Lines, one object a line, sorted by key. It is read through an index in memory of 16 bytes a reply (the
-first 64 bits of the key, and where its line begins), which is made by going through the file once; the lines themselves
-are mapped, not loaded.
+first 64 bits of the key, and where its line begins), which is made by going through the file once and can be kept; the
+lines themselves are mapped, not loaded.
 """
 
 from __future__ import annotations
@@ -26,19 +26,21 @@ PREFIX_DIGITS = 16
 class Pack:
     """One pack on the local disk.
 
+    Args:
+        path: the file.
+        index: where its index is kept, if it is; made if it does not exist.
+
     Raises:
-        DamagedReply: a line is not that of a stored reply, or the last one is cut; the message names file and line.
+        DamagedReply: a line is not that of a stored reply, or the end is cut off; the message names the file.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, index: Path | None = None):
         self.path = path
-        prefixes, starts = _lines(path)
-        order = np.argsort(prefixes, kind="stable")
-        self._prefixes = prefixes[order]
-        self._starts = starts[order]
+        self._prefixes, self._starts, size = _index(path, index)
         with path.open("rb") as file:
-            empty = os.fstat(file.fileno()).st_size == 0
-            self._data = None if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            if os.fstat(file.fileno()).st_size != size:
+                raise DamagedReply(f"{path} is damaged: it had {size} bytes when its index was made")
+            self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else None
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -96,8 +98,23 @@ def write_pack(path: Path, lines: Iterator[bytes]) -> str:
     return digest.hexdigest()
 
 
-def _lines(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The first bits of each line's key, and where the line begins."""
+def _index(path: Path, kept: Path | None) -> tuple[np.ndarray, np.ndarray, int]:
+    """Prefixes of keys in order, where their lines begin, and the size of the file."""
+    if kept is not None and kept.exists():
+        table = np.load(kept)
+    else:
+        table = _lines(path)
+        if kept is not None:
+            temporary = kept.with_name(f"{kept.stem}.{os.getpid()}.tmp.npy")
+            np.save(temporary, table)
+            durable.fsync_file(temporary)
+            durable.rename(temporary, kept)
+    return table[0, :-1], table[1, :-1], int(table[1, -1])
+
+
+def _lines(path: Path) -> np.ndarray:
+    """A row of the first bits of each line's key, in order, and one of where the lines begin. The last column is no
+    line but the end of the file."""
     prefixes, starts, start = [], [], 0
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -109,4 +126,5 @@ def _lines(path: Path) -> tuple[np.ndarray, np.ndarray]:
                 raise DamagedReply(f"{path}:{number} is damaged: not a line of a pack") from None
             starts.append(start)
             start += len(line)
-    return np.array(prefixes, np.uint64), np.array(starts, np.int64)
+    table = np.array([[*prefixes, 2**64 - 1], [*starts, start]], np.uint64)
+    return table[:, np.argsort(table[0], kind="stable")]

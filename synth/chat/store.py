@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...pipelines.store import open_store
+from ...pipelines.store import disk_errors, open_store
 from .flights import Flights
 from .packs import Pack, write_pack
 from .spend import Spend
@@ -208,11 +208,13 @@ class Calls:
         return self._read(_path(ANSWERS, key), key)
 
     def _read(self, path: str, key: str) -> dict[str, Any] | None:
+        place = f"{self._store.url}/{path}"
         try:
-            line = self._store.read(path)
+            with disk_errors(f"reading {place}"):
+                line = self._store.read(path)
         except FileNotFoundError:
             return None
-        return loads(line, key, f"{self._store.url}/{path}")
+        return loads(line, key, place)
 
     def _recover(self) -> None:
         if self._spend:
@@ -228,7 +230,8 @@ class Calls:
         packs = {name: pack for name, pack in self._packs.items() if name in names}
         try:
             for name in sorted(names - packs.keys()):
-                packs[name] = pack = Pack(self._on_disk(name))
+                index = self._store.scratch() / f"{Path(name).stem}.index.npy"
+                packs[name] = pack = Pack(self._on_disk(name), index)
                 if not name.endswith(f"-{len(pack)}.jsonl"):
                     raise DamagedReply(f"{self._store.url}/{name} is damaged: it holds {len(pack)} answers only")
         except FileNotFoundError:  # folded into another one since it was listed

@@ -55,19 +55,26 @@ class Server:
         self._times: Counter[str] = Counter()
         self._guard = threading.Lock()
         self._over = threading.Event()
-        handler = type("Handler", (_Handler,), {"world": self})
-        self._http = _Http(("127.0.0.1", 0), handler)
-        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+        self._port = 0
 
     def __enter__(self) -> Server:
-        self._thread.start()
+        self.listen_again()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._over.set()
+        self.stop_listening()
+
+    def listen_again(self) -> None:
+        handler = type("Handler", (_Handler,), {"world": self})
+        self._http = _Http(("127.0.0.1", self._port), handler)
+        self._port = self._http.server_address[1]
+        self.url = f"http://127.0.0.1:{self._port}/v1"
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+
+    def stop_listening(self) -> None:
         self._http.shutdown()
         self._http.server_close()
 

@@ -119,7 +119,7 @@ def test_a_server_that_refuses_everything_is_left() -> None:
 
 def test_endless_rate_limits_stop_with_the_reason_for_all_threads() -> None:
     with Server(lambda message, nth: "429") as server:
-        back_end = endpoint(server.url, breaker=Breaker(10, 0.3), limited_tries=10_000)
+        back_end = endpoint(server.url, breaker=Breaker(10, 0.3), server_tries=10_000)
         with ThreadPoolExecutor(8) as pool:
             ends = [pool.submit(back_end.reply, request(number)) for number in range(30)]
             errors = [end.exception(timeout=20) for end in ends]
@@ -131,7 +131,7 @@ def test_endless_rate_limits_stop_with_the_reason_for_all_threads() -> None:
 
 def test_one_request_among_endless_limits_stops_by_its_own_tries() -> None:
     with Server(lambda message, nth: "503") as server, pytest.raises(Stopped, match="7 tries"):
-        endpoint(server.url, limited_tries=7).reply(request(1))
+        endpoint(server.url, server_tries=7).reply(request(1))
 
 
 def test_a_pause_of_a_day_is_not_waited_for() -> None:
@@ -145,6 +145,19 @@ def test_a_server_that_takes_nobody_stops_the_run(status: str) -> None:
         with pytest.raises(Stopped, match=status):
             endpoint(server.url).reply(request(1))
         assert len(server.seen) == 1
+
+
+def test_a_server_that_is_started_again_refuses_nothing() -> None:
+    with Server() as server:
+        back_end = endpoint(server.url, breaker=Breaker(1000, 60.0), tries=2)
+        back_end.check()
+        server.stop_listening()
+        with ThreadPoolExecutor(4) as pool:
+            ends = [pool.submit(back_end.reply, request(number)) for number in range(8)]
+            time.sleep(0.15)
+            server.listen_again()
+            assert [end.result(timeout=10).text for end in ends] == [answer_to(f"message {n}") for n in range(8)]
+        assert back_end.counts["unreachable"] > 4
 
 
 def test_a_forbidden_request_among_others_is_only_refused() -> None:

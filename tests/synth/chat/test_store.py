@@ -176,6 +176,15 @@ def test_a_torn_object_is_an_error_that_names_it_and_not_a_miss(tmp_path: Path, 
     assert [line for line in Calls(tmp_path).verify().damage if str(path) in line]
 
 
+def test_an_object_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "answers" / key(1)[:2] / f"{key(1)}.json"
+    path.mkdir(parents=True)
+    back_end = Counting()
+    with pytest.raises(StoreError, match=str(path)):
+        Calls(tmp_path).reply(back_end, request(1))
+    assert not back_end.asked
+
+
 def test_a_changed_letter_is_found_by_verify(tmp_path: Path) -> None:
     calls = Calls(tmp_path)
     fill(calls, 3)
