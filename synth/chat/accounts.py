@@ -8,6 +8,7 @@ stored reply.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections import defaultdict
@@ -20,6 +21,7 @@ import orjson
 
 SUFFIX = ".account"
 _LAST_BYTES = 4096
+"""More than any two lines."""
 
 
 @dataclass(slots=True)
@@ -92,13 +94,18 @@ class Journal:
 
     def append(self, op: str, key: str, usd: float, state: State) -> None:
         """One line. It is not synced: it has to survive the process, and a reply carries its own cost beyond that."""
-        line = {"op": op, "key": key, "usd": usd, **asdict(state)}
-        os.write(self._descriptor, orjson.dumps(line) + b"\n")
+        line = orjson.dumps({"op": op, "key": key, "usd": usd, **asdict(state)}) + b"\n"
+        written = os.write(self._descriptor, line)
+        if written < len(line):  # the disk is full; the next line must not begin within this one
+            os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def mend(self) -> State | None:
         """Cut off what a kill has left of a last line; returns the journal's state."""
-        data = self.path.read_bytes()
-        os.ftruncate(self._descriptor, data.rfind(b"\n") + 1)
+        size = os.fstat(self._descriptor).st_size
+        start = max(0, size - _LAST_BYTES)
+        tail = os.pread(self._descriptor, _LAST_BYTES, start)
+        os.ftruncate(self._descriptor, start + tail.rfind(b"\n") + 1)
         return last_state(self.path)
 
     def lines(self) -> list[dict[str, Any]]:

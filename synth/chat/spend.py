@@ -2,8 +2,8 @@
 
 A call's highest possible cost is reserved before it is made and replaced by its true cost after. Settled and reserved
 money together never exceed the cap: a call that does not fit waits for those in the air, which mostly turn out cheaper,
-and if even the settled money leaves no room, the run stops. What is paid by the hour cannot be reserved; it stops the
-run once it has reached the cap, which is late by one call at most.
+and if even the settled money leaves no room, the run stops. Two things cannot be reserved, and may pass the cap by what
+is in the air: tries that were cut off and made again, and what is paid by the hour.
 
 A process that dies between an answer and its settling leaves a reservation. The next process settles it: at its true
 cost if the answer was stored, otherwise as lost, at the highest cost.
@@ -294,7 +294,9 @@ class Spend:
             for entry in self._store.list():
                 place = self._folder / entry.path
                 if place.suffix == SUFFIX and not place.name.startswith(_host()):
-                    place.write_bytes(self._store.read(entry.path))
+                    temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
+                    temporary.write_bytes(self._store.read(entry.path))
+                    temporary.replace(place)
 
 
 def _host() -> str:
