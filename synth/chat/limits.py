@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 class Concurrency:
     """Additive increase, multiplicative decrease of the calls in flight.
 
-    The limit grows by one for as many successes as it is high, and is halved by trouble (429, 503, timeouts), but only
-    by a call that began after the last halving: calls that were in flight together tell the same news.
+    Until the first trouble (429, 503, timeouts) the limit grows by one a success, which doubles it while as many calls
+    end as it is high; after that by one for as many successes as it is high. Trouble halves it, but only that of a call
+    which began after the last halving: calls that were in flight together tell the same news.
 
     Attributes:
         limit: calls that may be in flight; it stays within `lowest` and `highest`.
@@ -41,7 +42,8 @@ class Concurrency:
         self.in_flight -= 1
 
     def success(self) -> None:
-        self.limit = min(float(self.highest), self.limit + 1 / self.limit)
+        step = 1.0 if self._halved == float("-inf") else 1 / self.limit
+        self.limit = min(float(self.highest), self.limit + step)
 
     def trouble(self, began: float, now: float, retry_after: float = 0.0) -> None:
         """A call that began at `began` has met an overloaded server, which asks for `retry_after` seconds of quiet."""

@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ...pipelines import durable
 from ...pipelines.store import disk_errors, open_store
 from .flights import Flights
 from .packs import Pack, write_pack
@@ -73,6 +76,7 @@ class Calls:
     ):
         self._store = open_store(url, **storage_options)
         self._store.check(write=True)
+        self._make_folders()
         self._spend = spend
         self._refusal_s = refusal_s
         self._flights = Flights(self._store.scratch() / "calls.lock")
@@ -168,6 +172,21 @@ class Calls:
         self._flights.close()
         for pack in self._packs.values():
             pack.close()
+
+    def _make_folders(self) -> None:
+        """On a local disk, all folders of answers at once: one made later would have to be made durable with its first
+        answer, and `put_bytes` syncs the folder of a file only."""
+        answers = self._store.local(ANSWERS)
+        if answers is None or answers.exists():
+            return
+        with tempfile.TemporaryDirectory(dir=self._store.scratch()) as scratch:
+            making = Path(scratch, ANSWERS)
+            for number in range(256):
+                (making / f"{number:02x}").mkdir(parents=True)
+            durable.fsync_folder(making)
+            with suppress(OSError):  # another process was first
+                durable.rename(making, answers)
+        durable.fsync_folder(answers.parent)
 
     def _ask(self, backend: Backend, request: Request, key: str, parts: dict[str, Any]) -> Reply:
         """Called by one thread of one process of this machine at a time for a key."""

@@ -40,6 +40,7 @@ class Server:
         seen: (message, what was done) of each request, in order.
         whole: how often each message was answered to the last byte.
         most: most requests that were in its hands at once.
+        connections: how many were opened.
     """
 
     def __init__(self, decide: Callable[[str, int], str] = lambda message, nth: "ok", latency_s: float = 0.0):
@@ -49,6 +50,7 @@ class Server:
         self.whole: Counter[str] = Counter()
         self.headers: list[dict[str, str]] = []
         self.most = 0
+        self.connections = 0
         self.models = [{"id": MODEL, "root": "weights"}]
         self.models_status = 200
         self._now = 0
@@ -160,6 +162,10 @@ class _Handler(BaseHTTPRequestHandler):
     world: Server
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+
+    def setup(self) -> None:
+        super().setup()
+        self.world.connections += 1
 
     def do_GET(self) -> None:
         self.plain(self.world.models_status, {"data": self.world.models}, {})

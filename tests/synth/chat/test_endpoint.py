@@ -34,6 +34,7 @@ def test_an_answer_comes_whole_with_its_counts() -> None:
             assert reply.text == answer_to("message Grüße, 東京")
             assert (reply.finish, reply.prompt_tokens, reply.completion_tokens) == ("stop", PROMPT_TOKENS, 7)
         assert len(server.seen) == 3
+        assert server.connections == 1, "a connection is used again"
         back_end.close()
 
 

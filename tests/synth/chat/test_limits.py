@@ -8,13 +8,24 @@ from k3data.synth.chat.limits import Backoff, Breaker, Concurrency
 
 
 def test_the_limit_grows_by_one_for_as_many_successes_as_it_is_high() -> None:
-    limits = Concurrency(limit=4, highest=6)
+    limits = Concurrency(limit=8, highest=6)
+    limits.trouble(began=0.0, now=1.0)
     for _ in range(4):
         limits.success()
     assert 4.8 < limits.limit <= 5
     for _ in range(100):
         limits.success()
     assert limits.limit == 6
+
+
+def test_until_the_first_trouble_it_doubles_from_round_to_round() -> None:
+    limits = Concurrency(limit=8, highest=30)
+    for _ in range(8):
+        limits.success()
+    assert limits.limit == 16
+    for _ in range(16):
+        limits.success()
+    assert limits.limit == 30
 
 
 def test_calls_that_were_in_flight_together_halve_it_once() -> None:

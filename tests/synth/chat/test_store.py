@@ -16,7 +16,7 @@ from k3data.pipelines.bench.s3 import Bucket
 from k3data.pipelines.errors import StoreError, UserError
 from k3data.pipelines.store import open_store
 from k3data.synth.chat.replay import Replay
-from k3data.synth.chat.spend import Spend
+from k3data.synth.chat.spend import Price, Spend
 from k3data.synth.chat.store import Calls
 from k3data.synth.chat.stored import DamagedReply, key_of, parts_of
 from k3data.synth.chat.types import Message, Refused, Reply, Stopped
@@ -118,6 +118,23 @@ def test_a_back_end_that_costs_nothing_is_not_stored(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.json"))
 
 
+def test_beyond_the_cap_what_is_stored_is_still_given_and_a_higher_cap_goes_on(tmp_path: Path) -> None:
+    price = Price(usd_out=1e4)  # at most 5.12 a call, truly 0.5
+    spend = Spend(tmp_path / "spend", price, cap_usd=10.0)
+    calls, back_end = Calls(tmp_path / "calls", spend), Counting()
+    with pytest.raises(Stopped, match="cap_usd"):
+        fill(calls, 100, back_end)
+    done = back_end.asked.total()
+    assert spend.summary().usd == pytest.approx(done * 0.5)
+    assert 4 < spend.summary().usd <= 10
+    fill(calls, done, back_end)
+    spend.close()
+    richer = Spend(tmp_path / "spend", price, cap_usd=20.0)
+    fill(Calls(tmp_path / "calls", richer), done + 5, back_end)
+    assert set(back_end.asked.values()) == {1}
+    assert richer.summary().totals.calls == done + 5
+
+
 def test_threads_that_want_the_same_wait_for_one_call(tmp_path: Path) -> None:
     spend = Spend(tmp_path / "spend", PRICE)
     calls, back_end = Calls(tmp_path, spend), Counting(seconds=0.05)
@@ -178,7 +195,7 @@ def test_a_torn_object_is_an_error_that_names_it_and_not_a_miss(tmp_path: Path, 
 
 def test_an_object_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
     path = tmp_path / "answers" / key(1)[:2] / f"{key(1)}.json"
-    path.mkdir(parents=True)
+    path.mkdir(parents=True, exist_ok=True)
     back_end = Counting()
     with pytest.raises(StoreError, match=str(path)):
         Calls(tmp_path).reply(back_end, request(1))
