@@ -37,7 +37,7 @@ def run(quick: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         figures |= _warm(Path(folder), 2_000 if quick else 20_000)
         figures |= _overhead(Path(folder), 200 if quick else 1_000)
-    count = 500 if quick else 4_000
+    count = 400 if quick else 4_000
     with serving(_LATENCY_S, _CAPACITY) as url:
         figures |= _cold(url, count, Concurrency(limit=8, highest=_THREADS))
         peers = {
