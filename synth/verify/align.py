@@ -17,6 +17,7 @@ from .facts import Cue, FactSheet, Name, Sentence, cues_by_sentence, fact_sheet,
 from .grams import grams, loop_rate
 from .places import Place, last_of, place_of
 from .quantities import Key
+from .roles import Pivots
 
 
 class Source(NamedTuple):
@@ -36,6 +37,7 @@ class Source(NamedTuple):
         cues, names: by sentence; `cue_counts`: by kind and class.
         number_keys, plain_numbers: of all numbers, with their units and without; `years`: of its dates.
         number_places: the key and the surroundings of each number.
+        pivots: what `roles` has found in sentences so far.
     """
 
     sheet: FactSheet
@@ -58,6 +60,7 @@ class Source(NamedTuple):
     plain_numbers: frozenset[Key]
     years: frozenset[Key]
     number_places: list[tuple[Key, Place]]
+    pivots: dict[int, Pivots]
 
 
 class Group(NamedTuple):
@@ -135,6 +138,7 @@ def read_source(text: str) -> Source:
         plain_numbers=frozenset(one.plain for one in sheet.numbers),
         years=frozenset(("", str(date.year)) for date in sheet.dates),
         number_places=[(one.key, place_of(sheet, one.first, last_of(sheet, one))) for one in sheet.numbers],
+        pivots={},
     )
 
 
@@ -262,11 +266,11 @@ def _nearest(source: Source, scores: list[Score]) -> list[int]:
     for at, (shared, total) in enumerate(scores):
         if not shared:
             continue
-        nears = [(2 * weight / (total + totals[number]), number) for number, weight in shared.items()]
-        top = max(nears)[0]
-        pairs += [
-            (near - 0.001 * abs(number - slope * at), at, number) for near, number in nears if near >= _NEARLY * top
-        ]
+        nears = [2 * weight / (total + totals[number]) for number, weight in shared.items()]
+        floor = _NEARLY * max(nears)
+        for number, near in zip(shared, nears, strict=True):
+            if near >= floor:
+                pairs.append((near - 0.001 * abs(number - slope * at), at, number))
     pairs.sort(reverse=True)
     found = [-1] * len(scores)
     taken: set[int] = set()
@@ -300,9 +304,9 @@ def _coverage(source: Source, rewrite: FactSheet, links: list[list[int]], residu
             # Some sentence is nearest to this one: of a short one, synonyms may leave few words.
             plain = len(common) / len(sentence.bag)
             said = min(1.0, max(said, _PLAIN * plain) + _SHORT * max(0, 6 - len(sentence.bag)))
-        elif unique := source.unique[number]:
+        elif len(unique := source.unique[number]) > 1:
             # Merged into another sentence, words that no other sentence has would still be there.
-            said = max(said, len(unique & residue) / len(unique) if len(unique) > 1 else 0.0)
+            said = max(said, len(unique & residue) / len(unique))
         found.append(said)
     return found
 
@@ -310,7 +314,12 @@ def _coverage(source: Source, rewrite: FactSheet, links: list[list[int]], residu
 def _groups(
     source: Source, rewrite: FactSheet, links: list[list[int]], scores: list[Score]
 ) -> list[Group]:
-    """Connected sentences, with what they differ in."""
+    """Connected sentences, with how near they are."""
+    targets = [number for linked in links for number in linked]
+    if len(set(targets)) == len(targets) == sum(map(bool, links)):  # each by itself, as most often
+        return [
+            _pair(source, rewrite, number, linked[0], scores[number]) for number, linked in enumerate(links) if linked
+        ]
     owner: dict[int, int] = {}
     members: dict[int, tuple[list[int], list[int]]] = {}
     for number, linked in enumerate(links):

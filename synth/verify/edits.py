@@ -68,7 +68,7 @@ _LOWERED = re.compile(
 _CLAUSE = re.compile(
     r"(?<![`\w])(?P<cue>If|When|Because|Since|While|Although|Before|After) (?P<x>[^,.;:()`\n]{8,120}), (?:then )?"
     r"(?P<y>(?:the|a|an|this|these|it|they|you|all|each|there|no) [^,.;:()`\n]{8,160})"
-    r"(?<! only)(?<! not)(?<! even)(?P<end>\.)"
+    r"(?<! only)(?<! not)(?<! even)(?P<end>\.)(?=\s|$)"
 )
 _PASSIVE = {
     "uses": "used", "calls": "called", "contains": "contained", "creates": "created", "defines": "defined",

@@ -8,7 +8,7 @@ come from paraphrase counts: one class in the place of another, a word negated o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from .align import Group, Source, opened
 from .cues import PRONOUNS, SHELL_NOUNS
@@ -19,6 +19,8 @@ from .rules import Rules
 from .words import Word
 
 Spans = list[tuple[int, int]]
+_TOGETHER = 3  # words that another sentence has, from which on it was merged in
+_LONGER = 2  # words by which joined sentences may outgrow their sources
 _STILL = 0.25  # similarity from which on a loose sentence is still the same one
 # What may come to bear upon another word.
 _MOVES = frozenset({("neg", "not"), ("quant", "only"), ("quant", "all"), ("cond", "if")})
@@ -40,7 +42,7 @@ def logic(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules)
         if said or meant:
             _cues(source, rewrite, group, said, meant, close, totals, faults)
         if close:
-            faults["role"] += exchanged(source.sheet, rewrite, group.source, group.rewrite)
+            faults["role"] += exchanged(source.sheet, source.pivots, rewrite, group.source, group.rewrite)
             faults["coref"] += _references(source, rewrite, group)
     limits = (("negation", "neg", rules.negation), ("modal", "modal", rules.modal), ("quantifier", "quant",
     rules.quantifier),
@@ -153,6 +155,8 @@ def _references(source: Source, rewrite: FactSheet, group: Group) -> Spans:
     """
     here, there = _counted(rewrite, group.rewrite), _counted(source.sheet, group.source)
     moved = {stem for stem, count in here.items() if count > there.get(stem, 0) and stem in source.heads}
+    if len(group.source) > 1 and sum(here.values()) > sum(there.values()) + _LONGER:
+        moved -= there.keys()  # more sentences were joined than were found to belong together
     if not moved:
         return []
     low, high = rewrite.sentences[group.rewrite[0]].low, rewrite.sentences[group.rewrite[-1]].high
@@ -168,16 +172,27 @@ def _references(source: Source, rewrite: FactSheet, group: Group) -> Spans:
     if pronouns:
         moved = {stem for run in runs for stem in run if stem in moved} - before
     elif gone:
-        # Nouns for sure: at the end of what an article opens, unless that is a known noun and its verb.
-        moved &= {run[-1] for run in runs if len(run) == 1 or run[-2] not in there or run[-2] not in source.heads}
+        # Nouns for sure: alone behind an article. Behind another word, the last may be a verb, or both be new wording.
+        moved &= {run[0] for run in runs if len(run) == 1}
     else:
         return []
+    moved -= _merged(source, group, here.keys() - there.keys())
     return [
         (rewrite.starts[at], rewrite.ends[at])
         for number in group.rewrite
         for at in range(rewrite.sentences[number].low, rewrite.sentences[number].high)
         if rewrite.words[at].stem in moved
     ]
+
+
+def _merged(source: Source, group: Group, gained: Set[str]) -> set[str]:
+    """Of words that a group gained, those that came several together from another sentence: that one was merged in."""
+    origins: Counter[int] = Counter()
+    for stem in gained:
+        if stem in source.postings:
+            origins.update(number for number in source.postings[stem][1] if number not in group.source)
+    merged = [number for number, count in origins.items() if count >= _TOGETHER]
+    return {stem for number in merged for stem in source.sheet.sentences[number].bag if stem in gained}
 
 
 def _counted(sheet: FactSheet, numbers: list[int]) -> dict[str, int]:

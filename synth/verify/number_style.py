@@ -12,6 +12,7 @@ _LONG = {"KB": "kilobytes", "MB": "megabytes", "GB": "gigabytes", "TB": "terabyt
          "MHz": "megahertz", "GHz": "gigahertz", "km": "kilometres", "kg": "kilograms",
          "cm": "centimetres"}  # fmt: skip
 _BEHIND = re.compile(r"[  ]?(%|[A-Za-z]+\b)?")
+_ITEM = re.compile(r"^[ \t]*$", re.MULTILINE)  # before the number of a list's item
 _DAY = re.compile(rf"[-)]| (?:of )?(?:{'|'.join(MONTHS)})\b")
 # Before a number that is a label and keeps its digits: a page, a figure, a day, an issue.
 _LABEL = re.compile(r"(?:#|pp?\.|fig\.|no\.|eq\.|section|chapter|version|python|table|(?:jan|feb|mar|apr|may|"
@@ -29,6 +30,7 @@ def numbers_paraphrased(text: str, rng: random.Random) -> str:
     for one in NUMBER.finditer(text):
         if (
             kept(one.start())
+            or _ITEM.match(text, text.rfind("\n", 0, one.start()) + 1, one.start())
             or _DAY.match(text, one.end())
             or _LABEL.search(text, max(0, one.start() - 12), one.start())
         ):

@@ -14,39 +14,57 @@ from .facts import FactSheet
 from .words import Word
 
 _RUN = 3  # words of content that count on either side
-_ARTICLES = frozenset({"a", "an", "the", "its", "their", "this", "that", "these", "those", "each", "every"})
+_ARTICLES = frozenset(
+    str.split("a an the its their this that these those each every any some all both")
+)
 # What does not order its neighbours: lists of equals, and "X is Y", which may be said as "Y is X".
 _NO_PIVOT = frozenset({"and", "or", "nor", "is", "are", "was", "were", "be", "been", "being", "both", "either",
     "as", "with",
                        "vs", "plus", "also", "not", "it", "they", "you", "we", "back", "out", "up", "off"})  # fmt: skip
 _Sides = tuple[tuple[str, ...], tuple[str, ...], int]
+Pivots = list[tuple[str, _Sides]]
+"""Of a sentence, each word that orders its neighbours, with the runs of content on its left and right and its token."""
 
 
 def exchanged(
-    source: FactSheet, rewrite: FactSheet, there: Sequence[int], here: Sequence[int]
+    source: FactSheet, known: dict[int, Pivots], rewrite: FactSheet, there: Sequence[int], here: Sequence[int]
 ) -> list[tuple[int, int]]:
     """Spans, in the rewrite, of words around which sentences `here` exchange what the source's sentences `there` have
-    on either side."""
+    on either side. `known`: what was found in the source's sentences before, by number; it grows."""
     meant_order, said_order = _order(source, there), _order(rewrite, here)
     if meant_order == said_order:
         return []
     common = set(meant_order).intersection(said_order)
     if [stem for stem in meant_order if stem in common] == [stem for stem in said_order if stem in common]:
         return []  # most often: nothing moved
-    meant = _pivots(source, there)
+    for number in there:
+        if number not in known:
+            known[number] = _pivots(source, number)
+    meant = _by_word([known[number] for number in there])
+    now = _by_word([_pivots(rewrite, number) for number in here])
     found = []
-    now = _pivots(rewrite, here)
     # A verb in the place of another, as `holds` for `contains`, is compared with those that are gone.
     gone = [sides for pivot, all_sides in meant.items() if pivot not in now for sides in all_sides]
     for pivot, all_sides in now.items():
-        known = meant.get(pivot) or gone
+        before_it = meant.get(pivot) or gone
         for left, right, at in all_sides:
             # Between two words that it stands between in the source: nothing was exchanged here.
-            if any(left[0] == before[0] and set(right) & set(after) for before, after, _ in known):
+            if any(left[0] == before[0] and set(right) & set(after) for before, after, _ in before_it):
                 continue
-            if any(_crossed(left, after, before) and _crossed(right, before, after) for before, after, _ in known):
+            if any(_exchange(left, right, before, after, common) for before, after, _ in before_it):
                 found.append((rewrite.starts[at], rewrite.ends[at]))
     return found
+
+
+def _exchange(
+    left: tuple[str, ...], right: tuple[str, ...], before: tuple[str, ...], after: tuple[str, ...], common: set[str]
+) -> bool:
+    """Whether runs that were `before` and `after` a word are `right` and `left` of it now. One of them may be said in
+    words that the other text has not."""
+    to_left, to_right = _crossed(left, after, before), _crossed(right, before, after)
+    if to_left and to_right:
+        return True
+    return (to_left and common.isdisjoint(right + before)) or (to_right and common.isdisjoint(left + after))
 
 
 def _crossed(here: tuple[str, ...], there: tuple[str, ...], own: tuple[str, ...]) -> bool:
@@ -61,18 +79,24 @@ def _order(sheet: FactSheet, numbers: Sequence[int]) -> list[str]:
     return [stem for sentence in sheet.sentences[numbers[0] : numbers[-1] + 1] for stem in sentence.stems]
 
 
-def _pivots(sheet: FactSheet, numbers: Sequence[int]) -> dict[str, list[_Sides]]:
-    """By word, the runs of content on the left and the right of each of its places."""
+def _pivots(sheet: FactSheet, number: int) -> Pivots:
+    found = []
+    sentence = sheet.sentences[number]
+    for at in range(sentence.low + 1, sentence.high - 1):
+        word = sheet.words[at]
+        if word.lower in _ARTICLES or word.lower in _NO_PIVOT or word.kind in ("code", "number"):
+            continue
+        left = _run(sheet, range(at - 1, sentence.low - 1, -1))
+        if left and (right := _run(sheet, range(at + 1, sentence.high))):
+            found.append((_what(word), (left, right, at)))
+    return found
+
+
+def _by_word(several: list[Pivots]) -> dict[str, list[_Sides]]:
     found: dict[str, list[_Sides]] = {}
-    for number in numbers:
-        sentence = sheet.sentences[number]
-        for at in range(sentence.low + 1, sentence.high - 1):
-            word = sheet.words[at]
-            if word.lower in _ARTICLES or word.lower in _NO_PIVOT or word.kind in ("code", "number"):
-                continue
-            left = _run(sheet, range(at - 1, sentence.low - 1, -1))
-            if left and (right := _run(sheet, range(at + 1, sentence.high))):
-                found.setdefault(_what(word), []).append((left, right, at))
+    for pivots in several:
+        for word, sides in pivots:
+            found.setdefault(word, []).append(sides)
     return found
 
 

@@ -1,17 +1,21 @@
 """V3, claims: every sentence of the rewrite has its source, every sentence of the source its place in the rewrite.
 
 By words of content alone, weighted by rarity: enough to notice a foreign or a missing sentence in a rewrite that keeps
-the terms of its source, not enough for free retelling, whose styles lower or switch off the thresholds.
+the terms of its source, not enough for free retelling, whose styles lower or switch off the thresholds. A short
+sentence may keep none of them: what fails is compared again by all of its words.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 from .align import Alignment, Source
 from .facts import FactSheet, Sentence
 from .result import Check, at_least
 from .rules import Rules
 
-_LONG = 6  # words of content, from which on a sentence must meet the threshold in full
+_ALIKE = 0.5  # share of all words, function words too, from which on a sentence is the counterpart of another
+_LONG = 7  # words of content, from which on a sentence must meet the threshold in full
 
 
 def claims(source: Source, rewrite: FactSheet, alignment: Alignment, rules: Rules) -> list[Check]:
@@ -20,12 +24,39 @@ def claims(source: Source, rewrite: FactSheet, alignment: Alignment, rules: Rule
     if rules.support is not None:
         shares = [1.0 if share is None else share + _ease(sentence, rules.support)
                   for share, sentence in zip(alignment.support, rewrite.sentences, strict=True)]  # fmt: skip
+        _excuse(shares, rules.support, rewrite, source.sheet)
         checks.append(at_least("support", "unsupported", shares, rules.support, rewrite.sentences, False))
     if rules.recall and rules.coverage is not None:
         shares = [1.0 if len(sentence.bag) < 2 else share
                   for share, sentence in zip(alignment.coverage, source.sheet.sentences, strict=True)]  # fmt: skip
+        _excuse(shares, rules.coverage, source.sheet, rewrite)
         checks.append(at_least("coverage", "uncovered", shares, rules.coverage, source.sheet.sentences, True))
     return checks
+
+
+def _excuse(shares: list[float], limit: float, sheet: FactSheet, other: FactSheet) -> None:
+    """Raise the shares of failing sentences that have a counterpart by all words: each the other's nearest."""
+    for number, share in enumerate(shares):
+        if share < limit:
+            there, alike = _nearest(_spelled(sheet, number), other)
+            if alike >= _ALIKE and _nearest(_spelled(other, there), sheet)[1] <= alike:
+                shares[number] = alike
+
+
+def _spelled(sheet: FactSheet, number: int) -> Counter[str]:
+    sentence = sheet.sentences[number]
+    return Counter([word.lower for word in sheet.words[sentence.low : sentence.high]])
+
+
+def _nearest(words: Counter[str], sheet: FactSheet) -> tuple[int, float]:
+    """The sentence that shares most words, of content or not, and the share."""
+    best, alike = -1, 0.0
+    for number in range(len(sheet.sentences)):
+        other = _spelled(sheet, number)
+        share = 2 * (words & other).total() / max(1, words.total() + other.total())
+        if share > alike:
+            best, alike = number, share
+    return best, alike
 
 
 def _ease(sentence: Sentence, limit: float) -> float:

@@ -166,7 +166,7 @@ def _describe(text: str, kind: str) -> Word:
     content = bare not in FUNCTION_WORDS and cue is None and value is None and not lower.endswith("n't")
     capital = text[0].isupper()
     may_be = NAME * (capital and content and len(text) > 1 and text not in UNITS)
-    may_be |= SURE * (acronym or any(map(str.isupper, text[1:])))
+    may_be |= SURE * (acronym or (any(map(str.isupper, text[1:])) and not text.isupper()))
     may_be |= TURN * (cue is not None or lower in PHRASES)
     may_be |= NUMBER * (value is not None) | DATE * (capital and lower in MONTHS)
     return Word(text, lower, kind, stem(bare), content, cue, capital, acronym, value, may_be)
