@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -177,15 +175,11 @@ class Calls:
         """On a local disk, all folders of answers at once: one made later would have to be made durable with its first
         answer, and `put_bytes` syncs the folder of a file only."""
         answers = self._store.local(ANSWERS)
-        if answers is None or answers.exists():
+        if answers is None or (answers / "ff").exists():
             return
-        with tempfile.TemporaryDirectory(dir=self._store.scratch()) as scratch:
-            making = Path(scratch, ANSWERS)
-            for number in range(256):
-                (making / f"{number:02x}").mkdir(parents=True)
-            durable.fsync_folder(making)
-            with suppress(OSError):  # another process was first
-                durable.rename(making, answers)
+        for number in range(256):  # ff is the last
+            (answers / f"{number:02x}").mkdir(parents=True, exist_ok=True)
+        durable.fsync_folder(answers)
         durable.fsync_folder(answers.parent)
 
     def _ask(self, backend: Backend, request: Request, key: str, parts: dict[str, Any]) -> Reply:
