@@ -38,6 +38,7 @@ class Endpoint(BaseModel):
         key_env: name of the environment variable with the API key; none: no key is sent.
         in_flight: calls at once, at most, in each worker; it adapts below that.
         timeout_s: for one call, from asking to the last token.
+        patience_s: the run stops once nothing but failures has come for so long.
         usd_in, usd_out: USD per million prompt and completion tokens.
         usd_per_hour: of rented machines that serve, instead.
     """
@@ -50,6 +51,7 @@ class Endpoint(BaseModel):
     key_env: str | None = None
     in_flight: int = Field(default=64, ge=1)
     timeout_s: float = Field(default=300, gt=0)
+    patience_s: float = Field(default=60, gt=0)
     usd_in: float = Field(default=0.0, ge=0)
     usd_out: float = Field(default=0.0, ge=0)
     usd_per_hour: float = Field(default=0.0, ge=0)
@@ -104,14 +106,14 @@ def open_backend(stage: Rephrase, context: Context) -> Opened:
 
 def _open_endpoint(stage: Rephrase, options: Endpoint, context: Context) -> Opened:
     from ..chat.endpoint import Endpoint as Server
-    from ..chat.limits import Concurrency
+    from ..chat.limits import Breaker, Concurrency
 
     price = Price(options.usd_in, options.usd_out, options.usd_per_hour)
     spend = Spend(account_url(stage, context), price, stage.budget_usd)
     server = Server(
         options.url, options.model, key_variable=options.key_env or "", fingerprint=options.fingerprint or "none",
         overall_s=options.timeout_s, concurrency=Concurrency(min(8, options.in_flight), highest=options.in_flight),
-        wasted=spend.waste,
+        breaker=Breaker(patience_s=options.patience_s), wasted=spend.waste,
     )  # fmt: skip
     return Opened(_CheckedFirst(server), Calls(context.beside(stage.calls), spend), spend)
 
