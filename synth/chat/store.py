@@ -32,7 +32,8 @@ REFUSALS = "refusals"
 PACKS = "packs"
 REFUSAL_S = 86_400.0
 
-_PERMANENT = re.compile(r"http_4\d\d")
+_PERMANENT = re.compile(r"http_4(?!08|09|25|29)\d\d")
+"""Refusals that are stored; those left out are said of the moment, not of the request."""
 
 
 @dataclass(frozen=True)
