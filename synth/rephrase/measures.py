@@ -21,6 +21,7 @@ OPENING = 8
 """Words of an opening: more than one in two hundred that begin alike is a template (see FinePhrase's study, which found
 115 of 1,000 answers of one model with the same beginning)."""
 
+_LETTERS = re.compile(r"\w+(?:['’]\w+)?")
 _WORD = re.compile(r"\w+(?:[-'’.]\w+)*|[^\w\s]")
 
 
@@ -132,10 +133,18 @@ def _count(facts: StyleFacts, chunk: dict[str, Any], text: str, source: str, edi
     facts.tokens += estimate(text)
     values = {name: value for name, value, *_ in chunk["checks"]}
     facts.copied += values.get("copied", copied(source, text))
-    facts.openings[tuple(text.lower().split()[:OPENING])] += 1
+    facts.openings[opening(text)] += 1
     if facts.edits < edits:
         facts.edits += 1
         facts.edited += edit_distance(source, text)
+
+
+def opening(text: str) -> tuple[str, ...]:
+    """The first words of a text, in small letters; those of a table's head do not count, which is its style's."""
+    lines = text.lstrip().splitlines()
+    if lines and lines[0].startswith("|"):
+        lines = [line for line in lines if line.startswith("|")][2:] or lines
+    return tuple(_LETTERS.findall(" ".join(lines[:12]).lower())[:OPENING])
 
 
 def copied(source: str, text: str, size: int = 8) -> float:

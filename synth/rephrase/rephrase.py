@@ -43,7 +43,9 @@ class Rephrase(Stage):
         prompts: folder of prompt files of your own, relative to the recipe; they come before those shipped.
         perspectives, lengths: names to draw from; a perspective may also be a description of your own.
         rewrites: how many of each excerpt, at most, each in another style.
-        chunk_tokens, excerpt_tokens: what one call rewrites, and what is rewritten in a row, in estimated tokens.
+        chunk_tokens: what one call rewrites, in estimated tokens.
+        excerpt_tokens: what is rewritten in a row, in one style. Default: 4,096, and for rules, which see one chunk
+            only, as much as a chunk, so that each has a style that suits it.
         least_words: shorter chunks are left out.
         maths: check equations and results.
         rules: thresholds that differ, by style or under `all`.
@@ -67,7 +69,7 @@ class Rephrase(Stage):
     lengths: list[str] = Field(default=["same"], min_length=1)
     rewrites: int = Field(default=1, ge=1, le=2)
     chunk_tokens: int = Field(default=256, ge=16)
-    excerpt_tokens: int = Field(default=4096, ge=16)
+    excerpt_tokens: int | None = Field(default=None, ge=16)
     least_words: int = Field(default=25, ge=1)
     maths: bool = False
     rules: dict[str, dict[str, Any]] = {}
@@ -83,8 +85,8 @@ class Rephrase(Stage):
             raise ValueError("backend endpoint needs endpoint: {url, model}")
         if self.backend == "replay" and self.recorded is None:
             raise ValueError("backend replay needs recorded: the file of answers")
-        if self.chunk_tokens > self.excerpt_tokens:
-            raise ValueError(f"chunks of {self.chunk_tokens} tokens do not fit excerpts of {self.excerpt_tokens}")
+        if self.chunk_tokens > self._excerpt():
+            raise ValueError(f"chunks of {self.chunk_tokens} tokens do not fit excerpts of {self._excerpt()}")
         if bad := [style for style, weight in self.styles.items() if weight <= 0]:
             raise ValueError(f"the weight of style {bad[0]!r} is not above 0")
         if bad := [name for name in self.lengths if name not in LENGTHS]:
@@ -92,6 +94,9 @@ class Rephrase(Stage):
         if bad := [name for name in self.rules if name != "all" and name not in self.styles]:
             raise ValueError(f"rules for {bad[0]!r}, which is not among the styles")
         return self
+
+    def _excerpt(self) -> int:
+        return self.excerpt_tokens or (self.chunk_tokens if self.backend == "rule" else max(4096, self.chunk_tokens))
 
     @property
     def concurrency(self) -> int:
@@ -116,7 +121,7 @@ class Rephrase(Stage):
     def process(self, record: Document) -> list[Document]:
         state = self._state
         assert state is not None
-        layout = lay_out(record.text, self.chunk_tokens, self.excerpt_tokens, self.least_words)
+        layout = lay_out(record.text, self.chunk_tokens, self._excerpt(), self.least_words)
         left: Counter[str] = Counter()
         made: list[Document] = []
         for number in range(len(layout.excerpts)):
@@ -143,16 +148,20 @@ class Rephrase(Stage):
         if all(one.skipped for one in parts):
             return
         key = (state.seed, record.metadata["source"]["sha256"], number)
-        done = 0
+        done, gaps = 0, Counter[str]()
         for assignment in assignments(key, self.styles, self.perspectives, self.lengths):
             asked = state.rewriter.excerpt(record.text, layout, parts, assignment)
             answered = any(one.verdict is not None for one in asked)
-            left.update(one.code for one in asked if one.code and not one.part.skipped)
+            found = Counter(one.code for one in asked if one.code and not one.part.skipped)
             if answered:
                 yield assignment, asked
                 done += 1
+                left.update(found)
+            gaps = gaps or found
             if done == self.rewrites:
                 return
+        if not done:
+            left.update(gaps)
 
     def close(self) -> None:
         if self._state is not None:

@@ -55,7 +55,7 @@ function marked(text, places) {
 
 function pair(row) {
   return make("article", { className: "pair" },
-    make("header", {}, make("b", { textContent: row.style }), row.perspective, row.model,
+    make("header", {}, make("b", { textContent: row.style }), ...row.facts.map((fact) => make("span", { textContent: fact })),
       make("span", { textContent: row.id.slice(0, 12), title: row.id }),
       make("span", { className: row.failed.length ? "badge no" : "badge yes", textContent: row.failed.length ? "refused" : "passed" })),
     row.failed.length ? make("ul", { className: "why" }, ...row.failed.map((line) => make("li", { textContent: line }))) : null,

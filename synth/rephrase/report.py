@@ -115,7 +115,9 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
     inside = {of: [[low, min(high, _MOST_TEXT), *rest] for low, high, *rest in found if low < min(high, _MOST_TEXT)]
               for of, found in places.items()}  # fmt: skip
     return {
-        "id": row["id"], "style": row["style"], "perspective": row["perspective"], "model": row["model"],
+        "id": row["id"], "style": row["style"],
+        # Rules know no perspective.
+        "facts": [row["model"], *([] if row["backend"] == "rule" else [row["perspective"], row["length"]])],
         "source": source, "text": text, "failed": list(dict.fromkeys(failed)),
         "source_places": inside[True], "text_places": inside[False],
     }  # fmt: skip
