@@ -51,10 +51,10 @@ class Counting:
 
 
 def endpoint(url: str, **options: object) -> Endpoint:
-    """One that is in a hurry: short waits and little patience."""
+    """One that is in a hurry to try again. It waits long for a server: this machine may be busy."""
     quick = {
-        "read_s": 0.3,
-        "overall_s": 2.0,
+        "read_s": 10.0,
+        "overall_s": 20.0,
         "check_s": 1.0,
         "backoff": Backoff(0.005, 0.05),
         "breaker": Breaker(20, 1.0),

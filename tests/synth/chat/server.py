@@ -14,7 +14,9 @@ What it does with a request is decided by a function of the user's message and o
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import threading
 import time
 from collections import Counter
@@ -57,6 +59,7 @@ class Server:
         self._times: Counter[str] = Counter()
         self._guard = threading.Lock()
         self._over = threading.Event()
+        self.open: list[socket.socket] = []
         self._port = 0
 
     def __enter__(self) -> Server:
@@ -77,8 +80,12 @@ class Server:
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop_listening(self) -> None:
+        """As a server that ends: its connections end too."""
         self._http.shutdown()
         self._http.server_close()
+        while self.open:
+            with contextlib.suppress(OSError):
+                self.open.pop().shutdown(socket.SHUT_RDWR)
 
     def asked(self) -> Counter[str]:
         """How often each message came."""
@@ -166,6 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.world.connections += 1
+        self.world.open.append(self.connection)
 
     def do_GET(self) -> None:
         self.plain(self.world.models_status, {"data": self.world.models}, {})

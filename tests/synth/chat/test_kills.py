@@ -93,7 +93,7 @@ def _ask_with(faults: Faults | None, url: str, folder: Path, count: int) -> int:
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("step", ["fsync_file", "link", "fsync_folder"])
+@pytest.mark.parametrize("step", [pytest.param("fsync_file", marks=pytest.mark.slow), "link", "fsync_folder"])
 def test_a_power_cut_at_each_step_of_storing_loses_no_stored_answer(tmp_path: Path, step: str, after: bool) -> None:
     """The second answer's steps, one after the other; what the disk had not been told to keep is taken away."""
     count = 3
