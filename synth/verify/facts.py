@@ -220,22 +220,21 @@ def _cues(
     of_sentence: list[int], text: str,
 ) -> list[Cue]:  # fmt: skip
     cues: list[Cue] = []
-    total, free = len(words), 0
+    free = 0
     for at in places:
         if at < free:
             continue
-        cue, last = words[at].cue, at
+        cue, last, high = words[at].cue, at, found[of_sentence[at]].high
         begun = PHRASES.get(words[at].lower)
-        if begun is not None and at + 1 < total and (listed := begun.get(words[at + 1].lower)):
+        if begun is not None and at + 1 < high and (listed := begun.get(words[at + 1].lower)):
             for phrase, meant in listed:
                 stop = at + len(phrase)
-                if stop <= total and all(words[at + one].lower == part for one, part in enumerate(phrase)):
+                if stop <= high and all(words[at + one].lower == part for one, part in enumerate(phrase)):
                     cue, last = meant, stop - 1
                     break
         if cue is not None and cue[0] != "none":
-            number = of_sentence[at]
-            focus = _focus(words, starts, ends, text, last + 1, found[number].high)
-            cues.append(Cue(cue, focus, number, at, starts[at], ends[last]))
+            focus = _focus(words, starts, ends, text, last + 1, high)
+            cues.append(Cue(cue, focus, of_sentence[at], at, starts[at], ends[last]))
         free = last + 1
     return cues
 

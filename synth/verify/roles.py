@@ -51,20 +51,9 @@ def exchanged(
             # Between two words that it stands between in the source: nothing was exchanged here.
             if any(left[0] == before[0] and set(right) & set(after) for before, after, _ in before_it):
                 continue
-            if any(_exchange(left, right, before, after, common) for before, after, _ in before_it):
+            if any(_crossed(left, after, before) and _crossed(right, before, after) for before, after, _ in before_it):
                 found.append((rewrite.starts[at], rewrite.ends[at]))
     return found
-
-
-def _exchange(
-    left: tuple[str, ...], right: tuple[str, ...], before: tuple[str, ...], after: tuple[str, ...], common: set[str]
-) -> bool:
-    """Whether runs that were `before` and `after` a word are `right` and `left` of it now. One of them may be said in
-    words that the other text has not."""
-    to_left, to_right = _crossed(left, after, before), _crossed(right, before, after)
-    if to_left and to_right:
-        return True
-    return (to_left and common.isdisjoint(right + before)) or (to_right and common.isdisjoint(left + after))
 
 
 def _crossed(here: tuple[str, ...], there: tuple[str, ...], own: tuple[str, ...]) -> bool:

@@ -119,12 +119,12 @@ def _block(text: str, start: int, end: int, found: list[Span]) -> None:
     if "#" in block and (heading := _HEADING.match(text, start, end)):
         _add(text, start, heading.end(), found)
         start = heading.end()
-    inside: list[tuple[int, int]] = []
-    if "`" in block or "$" in block:
-        inside = [one.span() for one in _SPAN.finditer(text, start, end)]
+    inside: list[tuple[int, int]] | None = None if "`" in block or "$" in block else []
     place = _unmarked(text, start, end)
     for match in _END.finditer(text, place, end):
         stop = match.start()
+        if inside is None and match.end() < end:
+            inside = [one.span() for one in _SPAN.finditer(text, start, end)]
         if inside and any(low <= stop < high for low, high in inside):
             continue
         if _ends(text, stop, match.end(), place):

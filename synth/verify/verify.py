@@ -14,7 +14,7 @@ from .rules import Rules, rules_for
 from .support import claims
 from .transport import transport
 
-VERSION = 1
+VERSION = 2
 """Raise it when the same text under the same rules may be judged otherwise; stored with every verdict."""
 
 

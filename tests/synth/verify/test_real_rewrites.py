@@ -25,7 +25,6 @@ def test_sources_are_found_by_file_and_characters():
     assert document("scipy", first.file).text[chunk.start : chunk.end] == first.text[chunk.start : chunk.end]
 
 
-@pytest.mark.slow
 def test_hardly_anything_false_passes_and_what_is_true_fails_by_its_form_alone():
     found = Counter(verify_real.figures())
     if found["real_sources_changed"] > 50:

@@ -49,3 +49,8 @@ def test_sentences_of_the_source_are_read_once():
 
 def test_numbers_with_hyphens_behind_them_are_no_dates():
     assert [one.value for one in fact_sheet("Version 1.23-10-10 came.").numbers] == [1.23, 10.0, 10.0]
+
+
+def test_phrases_end_with_their_sentence():
+    told = fact_sheet("The pump stops after. All valves open. It stops after all.")
+    assert [cue.what for cue in told.cues] == [("comp", "up"), ("quant", "all")]
