@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .facts import FactSheet
-from .words import Word
 
 _RUN = 3  # words of content that count on either side
 _ARTICLES = frozenset(
@@ -46,10 +45,12 @@ def exchanged(
     # A verb in the place of another, as `holds` for `contains`, is compared with those that are gone.
     gone = [sides for pivot, all_sides in meant.items() if pivot not in now for sides in all_sides]
     for pivot, all_sides in now.items():
-        before_it = meant.get(pivot) or gone
+        before_it = list(meant.get(pivot) or gone)
         for left, right, at in all_sides:
             # Between two words that it stands between in the source: nothing was exchanged here.
-            if any(left[0] == before[0] and set(right) & set(after) for before, after, _ in before_it):
+            same = [one for one in before_it if left[0] == one[0][0] and set(right) & set(one[1])]
+            if same:
+                before_it.remove(same[0])
                 continue
             if any(_crossed(left, after, before) and _crossed(right, before, after) for before, after, _ in before_it):
                 found.append((rewrite.starts[at], rewrite.ends[at]))
@@ -62,10 +63,9 @@ def _crossed(here: tuple[str, ...], there: tuple[str, ...], own: tuple[str, ...]
 
 
 def _order(sheet: FactSheet, numbers: Sequence[int]) -> list[str]:
-    if len(numbers) == 1:
-        return sheet.sentences[numbers[0]].stems
     # What stands between them counts as well.
-    return [stem for sentence in sheet.sentences[numbers[0] : numbers[-1] + 1] for stem in sentence.stems]
+    low, high = sheet.sentences[numbers[0]].low, sheet.sentences[numbers[-1]].high
+    return [word.ordered for word in sheet.words[low:high] if word.ordered]
 
 
 def _pivots(sheet: FactSheet, number: int) -> Pivots:
@@ -77,7 +77,7 @@ def _pivots(sheet: FactSheet, number: int) -> Pivots:
             continue
         left = _run(sheet, range(at - 1, sentence.low - 1, -1))
         if left and (right := _run(sheet, range(at + 1, sentence.high))):
-            found.append((_what(word), (left, right, at)))
+            found.append((word.ordered or word.lower, (left, right, at)))
     return found
 
 
@@ -98,18 +98,9 @@ def _run(sheet: FactSheet, places: range) -> tuple[str, ...]:
         low, high = (at, near) if at < near else (near, at)
         if not sheet.text[sheet.ends[low] : sheet.starts[high]].isspace() or len(found) == _RUN:
             break
-        if (
-            word.content
-            or word.kind == "number"
-            or word.value is not None
-            or (word.cue is not None and word.cue[0] == "comp")
-        ):
-            found.append(_what(word))
+        if word.ordered:
+            found.append(word.ordered)
         elif word.lower not in _ARTICLES:
             break
         near = at
     return tuple(found)
-
-
-def _what(word: Word) -> str:
-    return word.stem if word.content else word.lower

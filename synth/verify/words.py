@@ -31,6 +31,8 @@ class Word:
         capital: begins with a capital letter.
         acronym: two to five letters, at least two of them capitals; longer words in capitals are emphasis.
         value: of a number word.
+        ordered: what it counts as where the order of words is compared: the stem of a word of content, the spelling of
+            a number or a comparison; else "".
         may_be: of `NAME`, `TURN` (a cue, or a phrase that is one), `NUMBER` and `DATE`, those that may begin with it.
     """
 
@@ -43,6 +45,7 @@ class Word:
     capital: bool
     acronym: bool
     value: float | None
+    ordered: str
     may_be: int
 
 
@@ -146,12 +149,15 @@ def _describe(text: str, kind: str) -> Word:
     if kind == "code":
         bare = text.strip("`$").strip()
         bare = bare[:-2] if bare.endswith("()") else bare
-        return Word(text, lower, kind, bare.lower(), True, None, False, False, None, NAME | SURE)
+        return Word(text, lower, kind, bare.lower(), True, None, False, False, None, bare.lower(), NAME | SURE)
     if kind == "number":
         year = len(lower) == 4 and lower.isdecimal()
-        return Word(text, lower, kind, lower, False, None, False, False, None, NUMBER | DATE * year)
+        return Word(text, lower, kind, lower, False, None, False, False, None, lower, NUMBER | DATE * year)
     if kind == "mark":
-        return Word(text, lower, kind, lower, False, CUES.get(lower), False, False, None, TURN * (lower in CUES))
+        cue = CUES.get(lower)
+        compares = cue is not None and cue[0] == "comp"
+        ordered, turn = lower * compares, TURN * (cue is not None)
+        return Word(text, lower, kind, lower, False, cue, False, False, None, ordered, turn)
     bare = lower[:-2] if lower.endswith("'s") else lower
     letters = text.replace(".", "")
     acronym = (
@@ -169,4 +175,5 @@ def _describe(text: str, kind: str) -> Word:
     may_be |= SURE * (acronym or (any(map(str.isupper, text[1:])) and not text.isupper()))
     may_be |= TURN * (cue is not None or lower in PHRASES)
     may_be |= NUMBER * (value is not None) | DATE * (capital and lower in MONTHS)
-    return Word(text, lower, kind, stem(bare), content, cue, capital, acronym, value, may_be)
+    ordered = stem(bare) if content else lower if value is not None or (cue is not None and cue[0] == "comp") else ""
+    return Word(text, lower, kind, stem(bare), content, cue, capital, acronym, value, ordered, may_be)
