@@ -1,0 +1,169 @@
+"""Styles of running text: encyclopedic, summary, contrast, and the numbered statements of a textbook."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from . import wording
+from .clauses import split_but
+from .parts import capitalised, clause, decapitalised, is_clause, weak_start
+from .passage import Passage, Statement, copied
+from .restate import paragraph, polished, sentence
+from .topics import label, topics
+
+_TRIES = 3
+COPIED = 0.55
+"""What share of its 8-word runs a rewrite may have in common with its source: less than the verifier allows."""
+
+
+def encyclopedic(passage: Passage, rng: random.Random) -> str | None:
+    """The same statements as running text in other words and another order of clauses."""
+    best = ""
+    for attempt in range(_TRIES):
+        parts = []
+        for one in passage.paragraphs:
+            if one.kind == "whole":
+                parts.append(one.raw)
+                continue
+            said = paragraph(one.statements, rng, join=0.3 + 0.3 * attempt)
+            if attempt and one.kind == "prose":
+                said = _linked(said, rng)
+            parts.append(f"{one.raw}{' '.join(said)}")
+        best = _laid_out(parts, passage)
+        shown = passage.mask.show(best)
+        if copied(passage.source, shown) <= COPIED:
+            return shown
+    return None
+
+
+def _laid_out(parts: list[str], passage: Passage) -> str:
+    """Paragraphs with blank lines between them, items of one list without."""
+    text = parts[0] if parts else ""
+    for before, part, one in zip(passage.paragraphs, parts[1:], passage.paragraphs[1:], strict=False):
+        text += ("\n" if one.kind == before.kind == "item" else "\n\n") + part
+    return text
+
+
+def _linked(said: list[str], rng: random.Random) -> list[str]:
+    """A paragraph whose middle sentences are tied together by a word or two."""
+    found = said[:1]
+    for one in said[1:]:
+        small = decapitalised(one) if is_clause(one) and not weak_start(one) and rng.random() < 0.5 else None
+        found.append(f"{rng.choice(wording.GOING_ON)}, {small}" if small
+            and not found[-1].startswith(wording.GOING_ON) else one)
+    return found
+
+
+def textbook(passage: Passage, rng: random.Random) -> str | None:
+    """A line that names the topics, and the statements numbered, each under what it is: definition, rule, condition."""
+    named = topics(passage)
+    if len(passage.statements()) < 3:
+        return None
+    lines = [rng.choice(wording.TOPICS).format(wording.series(named))] if named else []
+    kinds = rng.choice(wording.KINDS)
+    number = 0
+    for one in passage.paragraphs:
+        if one.kind == "whole":
+            lines.append(f"\n{one.raw}\n")
+            continue
+        at = 0
+        while at < len(one.statements):
+            group = [one.statements[at]]
+            while at + 1 < len(one.statements) and weak_start(one.statements[at + 1].body):
+                at += 1
+                group.append(one.statements[at])
+            at += 1
+            number += 1
+            said = " ".join(paragraph(tuple(group), rng))
+            kind = kinds[label(group[0].body)]
+            if kind.lower() in passage.source.lower():
+                kind = ""  # the word would seem to mean what the source means by it
+            lines.append(f"{number}. **{kind}.** {said}" if kind else f"{number}. {said}")
+    text = passage.mask.show("\n".join(lines))
+    return text if copied(passage.source, text) <= COPIED else None
+
+
+def summary(passage: Passage, rng: random.Random) -> str | None:
+    """The most central sentences, said otherwise."""
+    statements = passage.statements()
+    if len(statements) < 4:
+        return None
+    named = topics(passage, 6)
+    words = {word for name in named for word in name.lower().split()}
+    seen: dict[str, int] = {}
+    for statement in statements:
+        for word in set(re.findall(r"[a-z]{4,}", statement.body.lower())):
+            seen[word] = seen.get(word, 0) + 1
+    ranked = []
+    for at, statement in enumerate(statements):
+        if weak_start(statement.body) or clause(statement.body) is None or len(statement.body) > 260:
+            continue
+        said = " ".join(sentence(statement.body, rng))
+        own = set(re.findall(r"[a-z]{4,}", statement.body.lower()))
+        central = sum(seen[word] - 1 for word in own) / (6 + len(own)) + 0.5 * len(own & words)
+        central -= 0.7 * (_ASIDE.search(statement.body) is not None)
+        ranked.append((central - 4 * copied(statement.body, said), at, said))
+    wanted = max(2, round(0.4 * len(statements)))
+    chosen = sorted(sorted(ranked, reverse=True)[:wanted], key=lambda one: one[1])
+    if len(chosen) < 2:
+        return None
+    first = decapitalised(chosen[0][2])
+    lead = rng.choice(wording.IN_SHORT)
+    parts = [f"{lead}, {first}" if first else chosen[0][2], *(said for _, _, said in chosen[1:])]
+    text = passage.mask.show(" ".join(parts))
+    return text if copied(passage.source, text) <= COPIED and len(text) < 0.9 * len(passage.source) else None
+
+
+_ASIDE = re.compile(r"\b(?:example|instance|later|now|see|below|above|following)\b|\b(?:this|these|that)\b(?! "
+    r"(?:function|method|class|module|property)s?\b)", re.IGNORECASE)
+_TURN = re.compile(r"(?:However|In contrast|By contrast|On the other hand|Conversely|Nevertheless|But|Instead), "
+    r"(?P<y>.+)$")
+_WHILE = re.compile(r"(?P<cue>While|Whereas|Although|Though) (?P<x>[^,;:]{8,160}), (?P<y>[^;:]{8,200})$")
+_WHEREAS = re.compile(r"(?P<x>[^;:]{12,160}?),? (?P<cue>whereas|while) (?P<y>[^;:]{10,160})$")
+
+
+def contrast(passage: Passage, rng: random.Random) -> str | None:
+    """What the source sets against each other, side by side."""
+    pairs = []
+    for one in passage.paragraphs:
+        for at, statement in enumerate(one.statements):
+            pair = _sides(statement, one.statements[at - 1] if at else None, rng) if statement.free else None
+            if pair:
+                pairs.append(pair)
+    if not pairs:
+        return None
+    lines = []
+    for x, y, cue in pairs:
+        left, right = rng.choice(wording.SIDES)
+        first, second = f"{polished(capitalised(x), rng)}.", f"{polished(capitalised(y), rng)}."
+        small = decapitalised(second)
+        if cue == "while" and small:
+            lines.append(f"{_led(left, first)[:-1]}, while, {right[0].lower()}{right[1:]}, {small}")
+        else:
+            lines.append(f"{_led(left, first)} {_led(right, second)}")
+    text = passage.mask.show("\n\n".join(lines))
+    return text if copied(passage.source, text) <= COPIED and len(text) < 0.95 * len(passage.source) else None
+
+
+def _led(lead: str, said: str) -> str:
+    """A sentence behind words that lead it in; with a colon where it has to keep its capital."""
+    small = decapitalised(said)
+    return f"{lead}, {small}" if small else f"{lead}: {said}"
+
+
+def _sides(statement: Statement, before: Statement | None, rng: random.Random) -> tuple[str, str, str] | None:
+    """Both sides of a contrast, and the conjunction between them if it has to stay."""
+    body = statement.body
+    turn = _TURN.match(body)
+    turned = turn and before is not None and before.free and is_clause(before.body) and is_clause(turn["y"])
+    if turn and before and turned and not weak_start(before.body):
+        return before.body, turn["y"], ""
+    for pattern in (_WHILE, _WHEREAS):
+        found = pattern.match(body)
+        if found and is_clause(found["x"]) and is_clause(found["y"]) and not weak_start(found["x"]):
+            return found["x"], found["y"], "while" if found["cue"].lower() == "while" else ""
+    halves = split_but(body, rng)
+    if halves and len(halves) == 2 and not weak_start(halves[0]):
+        return halves[0], halves[1].partition(", ")[2], ""
+    return None
