@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .facts import FactSheet
+from .stems import stem
 
 _RUN = 3  # words of content that count on either side
 _ARTICLES = frozenset(
@@ -20,6 +21,8 @@ _ARTICLES = frozenset(
 _NO_PIVOT = frozenset({"and", "or", "nor", "is", "are", "was", "were", "be", "been", "being", "both", "either",
     "as", "with",
                        "vs", "plus", "also", "not", "it", "they", "you", "we", "back", "out", "up", "off"})  # fmt: skip
+# After these, *with* orders its neighbours as well.
+_REPLACING = frozenset(map(stem, str.split("replace replacing overwrite substitute exchange swap")))
 _Sides = tuple[tuple[str, ...], tuple[str, ...], int]
 Pivots = list[tuple[str, _Sides]]
 """Of a sentence, each word that orders its neighbours, with the runs of content on its left and right and its token."""
@@ -73,9 +76,12 @@ def _pivots(sheet: FactSheet, number: int) -> Pivots:
     sentence = sheet.sentences[number]
     for at in range(sentence.low + 1, sentence.high - 1):
         word = sheet.words[at]
-        if word.lower in _ARTICLES or word.lower in _NO_PIVOT or word.kind in ("code", "number"):
+        orders = word.lower not in _NO_PIVOT or word.lower == "with"
+        if word.lower in _ARTICLES or not orders or word.kind in ("code", "number"):
             continue
         left = _run(sheet, range(at - 1, sentence.low - 1, -1))
+        if word.lower == "with" and _REPLACING.isdisjoint(left):
+            continue
         if left and (right := _run(sheet, range(at + 1, sentence.high))):
             found.append((word.ordered or word.lower, (left, right, at)))
     return found
