@@ -286,7 +286,7 @@ _KINDS = (
 _ANSWERS = {"ok", "slow", "length", "empty", "bare", "spaces", "circles"}
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 7))])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 5))])
 def test_whatever_a_flaky_server_does_nothing_is_lost_or_counted_twice(seed: int, tmp_path: Path) -> None:
     def decide(message: str, nth: int) -> str:
         return _KINDS[zlib.crc32(f"{seed} {message} {nth}".encode()) % len(_KINDS)]
@@ -297,7 +297,10 @@ def test_whatever_a_flaky_server_does_nothing_is_lost_or_counted_twice(seed: int
     with Server(decide) as server:
         spend = Spend(tmp_path / "spend", PRICE)
         calls = Calls(tmp_path / "calls", spend)
-        back_end = endpoint(server.url, read_s=1.0, overall_s=3.0, breaker=Breaker(100, 5.0), wasted=spend.waste)
+        back_end = endpoint(
+            server.url, read_s=1.0, overall_s=2.0, breaker=Breaker(100, 5.0), wasted=spend.waste,
+            concurrency=Concurrency(limit=16, lowest=8, highest=32),
+        )  # fmt: skip
 
         def one(number: int) -> None:
             try:
