@@ -1,7 +1,7 @@
-"""A chat server whose model is the rule rewriter: what an OpenAI-compatible server is to `synth.rephrase`, without a GPU.
+"""A chat server whose model is the rule rewriter: to `synth.rephrase` an OpenAI-compatible server like any other.
 
-It answers `/v1/models` and streams `/v1/chat/completions`, takes as long as it is told, and keeps account of what it was
-asked, so that a benchmark can tell whether anything was asked for twice.
+It answers `/v1/models` and `/v1/chat/completions`, takes as long as it is told, and keeps account of what it was asked,
+so that a benchmark can tell whether anything was asked for twice.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+import orjson
 
 from ..chat.types import Refused, Request
 from ..rewrite.backend import RuleBackend
@@ -28,13 +30,11 @@ class RuleServer:
         latency_s: from a request to its answer.
 
     Attributes:
-        asked: how often each request came, by the hash of its body.
-        answered: the same of answers that were sent whole.
+        asked: how often each request came, by the digest of its messages and its seed, as stored answers have them.
     """
 
     def __init__(self, style: str = "encyclopedic", latency_s: float = 0.0) -> None:
         self.asked: Counter[str] = Counter()
-        self.answered: Counter[str] = Counter()
         self._style, self._latency = style, latency_s
         self._rules, self._lock = RuleBackend(), threading.Lock()
         owner = self
@@ -46,13 +46,11 @@ class RuleServer:
                 self._send(json.dumps({"data": [{"id": "rules"}]}).encode(), "application/json")
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                key = hashlib.sha256(body).hexdigest()
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                messages = orjson.dumps([[one["role"], one["content"]] for one in body["messages"]])
                 with owner._lock:
-                    owner.asked[key] += 1
-                self._send(owner._stream(json.loads(body)), "text/event-stream")
-                with owner._lock:
-                    owner.answered[key] += 1
+                    owner.asked[f"{hashlib.sha256(messages).hexdigest()}:{body['seed']}"] += 1
+                self._send(owner._stream(body), "text/event-stream")
 
             def _send(self, content: bytes, kind: str) -> None:
                 self.send_response(200)

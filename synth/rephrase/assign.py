@@ -58,5 +58,5 @@ def assignments(
         perspective = perspectives[int.from_bytes(digest[8:12], "big") % len(perspectives)]
         length = lengths[int.from_bytes(digest[12:16], "big") % len(lengths)]
         drawn.append((-math.log(share) / weight, Assignment(style, perspective, length,
-                                                             int.from_bytes(digest[16:20], "big"))))  # fmt: skip
+                                                             int.from_bytes(digest[16:20], "big") >> 1)))  # fmt: skip
     return [assignment for _, assignment in sorted(drawn)]

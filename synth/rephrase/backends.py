@@ -18,6 +18,7 @@ from ...pipelines.store import open_store
 from ..chat.spend import Price, Spend, Summary
 from ..chat.store import Calls
 from ..chat.types import Backend, Reply, Request
+from .prompts import READERS, load_prompts
 
 if TYPE_CHECKING:
     from ..chat.endpoint import Endpoint as Server
@@ -58,19 +59,30 @@ class Endpoint(BaseModel):
 
 
 class Opened:
-    """A back end with its calls. `close` it in the end.
+    """A back end with its calls, and the model that reads. `close` it in the end.
+
+    Args:
+        backend: writes.
+        reading: reads; None: the same.
+        calls: where answers are stored; None for back ends whose answers need not be.
 
     Attributes:
-        model: its name, with `DEMO` at the end if it is one.
+        model: the name of what writes, with `DEMO` at the end if it is one.
     """
 
-    def __init__(self, backend: Backend, calls: Calls | None, spend: Spend | None) -> None:
+    def __init__(
+        self, backend: Backend, calls: Calls | None = None, spend: Spend | None = None, reading: Backend | None = None
+    ) -> None:
         self.model = backend.model + (DEMO if getattr(backend, "demo", False) else "")
-        self._backend, self._calls, self._spend = backend, calls, spend
+        self._backend, self._calls, self._spend, self._reading = backend, calls, spend, reading or backend
 
     def ask(self, request: Request) -> Reply:
         """The reply, from the calls if it was given before. Raises Refused and Stopped."""
         return self._calls.reply(self._backend, request) if self._calls else self._backend.reply(request)
+
+    def read(self, request: Request) -> Reply:
+        """The same, of the model that reads."""
+        return self._calls.reply(self._reading, request) if self._calls else self._reading.reply(request)
 
     def accepted(self, tokens: int) -> None:
         """Tell the account of tokens of texts that passed."""
@@ -79,6 +91,8 @@ class Opened:
 
     def close(self) -> None:
         self._backend.close()
+        if self._reading is not self._backend:
+            self._reading.close()
         if self._calls:
             self._calls.close()
         if self._spend:
@@ -87,35 +101,45 @@ class Opened:
 
 def open_backend(stage: Rephrase, context: Context) -> Opened:
     """Raises UserError, see each back end."""
+    paid = [one for one in (stage.endpoint if stage.backend == "endpoint" else None, stage.reader_endpoint) if one]
+    spend = calls = None
+    if paid or stage.backend == "embedded":
+        # One price for both models: the higher, so that a cap is kept whichever is asked.
+        price = Price(*(max((getattr(one, name) for one in paid), default=0.0)
+                        for name in ("usd_in", "usd_out", "usd_per_hour")))  # fmt: skip
+        spend = Spend(account_url(stage, context), price, stage.budget_usd)
+        calls = Calls(context.beside(stage.calls), spend)
+    reading = _server(stage.reader_endpoint, spend) if stage.reader_endpoint and spend else None
+    return Opened(_writing(stage, context, spend), calls, spend, reading)
+
+
+def _writing(stage: Rephrase, context: Context, spend: Spend | None) -> Backend:
     if stage.backend == "rule":
         from ..rewrite.backend import RuleBackend
 
-        return Opened(RuleBackend(), None, None)
+        return RuleBackend()
     if stage.backend == "replay":
         from ..chat.replay import Replay
 
-        return Opened(Replay(_recorded(stage, context)), None, None)
-    if stage.backend == "endpoint":
-        assert stage.endpoint is not None
-        return _open_endpoint(stage, stage.endpoint, context)
-    from ..chat.embedded import Embedded
+        return Replay(_recorded(stage, context))
+    if stage.backend == "embedded":
+        from ..chat.embedded import Embedded
 
-    spend = Spend(account_url(stage, context), Price())
-    return Opened(Embedded(), Calls(context.beside(stage.calls), spend), spend)
+        return Embedded()
+    assert stage.endpoint is not None
+    assert spend is not None
+    return _server(stage.endpoint, spend)
 
 
-def _open_endpoint(stage: Rephrase, options: Endpoint, context: Context) -> Opened:
+def _server(options: Endpoint, spend: Spend) -> Backend:
     from ..chat.endpoint import Endpoint as Server
     from ..chat.limits import Breaker, Concurrency
 
-    price = Price(options.usd_in, options.usd_out, options.usd_per_hour)
-    spend = Spend(account_url(stage, context), price, stage.budget_usd)
-    server = Server(
+    return _CheckedFirst(Server(
         options.url, options.model, key_variable=options.key_env or "", fingerprint=options.fingerprint or "none",
         overall_s=options.timeout_s, concurrency=Concurrency(min(8, options.in_flight), highest=options.in_flight),
         breaker=Breaker(patience_s=options.patience_s), wasted=spend.waste,
-    )  # fmt: skip
-    return Opened(_CheckedFirst(server), Calls(context.beside(stage.calls), spend), spend)
+    ))  # fmt: skip
 
 
 class _CheckedFirst:
@@ -149,7 +173,7 @@ def account_url(stage: Rephrase, context: Context) -> str:
 
 def account(stage: Rephrase, context: Context) -> Summary | None:
     """What the run has spent so far; None for a back end that nobody pays for."""
-    if stage.backend in ("rule", "replay"):
+    if stage.backend in ("rule", "replay") and stage.reader_endpoint is None:
         return None
     return Spend.read(account_url(stage, context))
 
@@ -171,12 +195,17 @@ def environment(stage: Rephrase) -> dict[str, str]:
 
 def reads(stage: Rephrase, context: Context) -> dict[str, str]:
     """What the answers depend on beside the parameters. No server is asked."""
+    found = {}
     if stage.backend == "endpoint":
         assert stage.endpoint is not None
-        return {"model": stage.endpoint.model, "model fingerprint": stage.endpoint.fingerprint}
+        found = {"model": stage.endpoint.model, "model fingerprint": stage.endpoint.fingerprint}
     if stage.backend == "replay":
-        return {"recorded answers": hashlib.sha256(_recorded(stage, context).read_bytes()).hexdigest()[:16]}
-    return {}
+        found = {"recorded answers": hashlib.sha256(_recorded(stage, context).read_bytes()).hexdigest()[:16]}
+    if stage.reader_endpoint is not None:
+        found |= {"reader": stage.reader_endpoint.model, "reader fingerprint": stage.reader_endpoint.fingerprint}
+    if stage.reader is not None:
+        found |= {f"prompt {name}": one.sha256[:16] for name, one in load_prompts(READERS).items()}
+    return found
 
 
 def is_demo(model: str) -> bool:

@@ -19,8 +19,9 @@ from ..verify.verify import VERSION as VERIFIER
 from . import prompts
 from .judging import Judge
 from .prompts import Prompt
+from .reader import READ
 from .reasons import REASONS
-from .rows import codes_of, judged_again, rewrite_of
+from .rows import codes_of, judged_again, rewrite_of, unpacked
 
 
 class JudgeAgain(Stage):
@@ -84,7 +85,10 @@ class JudgeAgain(Stage):
             verdict = self._judge(
                 source, said, prompt, rules, before=before, finish=chunk["finish"], attempt=rules.attempts
             )
-            found.append((verdict.verdict, verdict.checks))
+            # What a model has read is not asked for again.
+            read = [unpacked(check) for check in chunk["checks"] if check[0] in READ]
+            refused = any(not check.ok for check in read)
+            found.append(("quarantine" if refused else verdict.verdict, (*verdict.checks, *read)))
         return found
 
     def close(self) -> None:

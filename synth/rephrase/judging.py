@@ -1,4 +1,5 @@
-"""All that a rewrite of one chunk is judged by: levels V0 to V3, its seam, and for mathematics M1 and M2.
+"""All that a rewrite of one chunk is judged by: levels V0 to V4, its seam, for mathematics M1 and M2, and what a model
+says of those that passed.
 
 The same judge serves when a rewrite is made and when what is stored is judged again under other rules.
 """
@@ -14,6 +15,7 @@ from ..verify.result import Check, Verdict, judge
 from ..verify.rules import Rules
 from ..verify.verify import verify
 from .prompts import Prompt
+from .reader import Reader
 from .stitch import seam
 
 _FINISHED = ("empty", "refusal", "length")
@@ -24,10 +26,11 @@ class Judge:
 
     Args:
         maths: whether equations and results are checked; what they check runs in a process with a time limit.
+        reader: a model that reads what passed everything else.
     """
 
-    def __init__(self, maths: bool) -> None:
-        self._maths = maths
+    def __init__(self, maths: bool, reader: Reader | None = None) -> None:
+        self._maths, self._reader = maths, reader
         self._local = threading.local()
         self._workers: list[Worker] = []
         self._lock = threading.Lock()
@@ -43,6 +46,8 @@ class Judge:
             checks += seam(before, source, text, prompt.headings)
             if self._maths:
                 checks += self._equations(source, text)
+        if self._reader is not None and all(check.ok for check in checks):
+            checks += self._reader.checks(source, text, self._worker() if self._maths else None)
         return judge(checks, attempt, rules.attempts)
 
     def _equations(self, source: str, text: str) -> list[Check]:

@@ -35,10 +35,13 @@ from ..chat.types import Message
 from ..verify.rules import Rules, rules_for
 
 FOLDER = Path(__file__).parent / "prompts"
+READERS = Path(__file__).parent / "readers"
 LOCK = "lock.json"
 VARIABLES = ("title", "outline", "tail", "chunk", "perspective", "length")
 """What a prompt may name: the document's title and outline, the end of the rewrite so far, the chunk, who writes, and
 how long it should become."""
+READER_VARIABLES = ("source", "text", "question")
+"""What the prompts of `readers/` may name: those of models that check rewrites (see `reader`)."""
 
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _VARIABLE = re.compile(r"\{\{\s*(.*?)\s*\}\}")
@@ -63,7 +66,7 @@ class Prompt(BaseModel):
 
     id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     version: int = Field(ge=1)
-    family: Literal["knowledge", "maths"]
+    family: Literal["knowledge", "maths", "reader"]
     summary: str
     rules: dict[str, Any] = {"style": "paraphrase"}
     headings: bool = False
@@ -76,7 +79,7 @@ class Prompt(BaseModel):
     sha256: str
 
     def messages(self, values: Mapping[str, str]) -> tuple[Message, ...]:
-        """The rendered prompt. `values` has a text for each of `VARIABLES`."""
+        """The rendered prompt. `values` has a text for each variable that it names."""
         turns = (("system", self.system), ("user", self.user))
         return tuple(Message(role, _filled(template, values)) for role, template in turns if template)
 
@@ -143,17 +146,18 @@ def read_prompt(path: Path) -> Prompt:
     front = _FRONT.match(text)
     if front is None:
         raise UserError(f"{path}:1: a prompt begins with front matter between two lines `---`")
+    known = READER_VARIABLES if path.parent.name == READERS.name else VARIABLES
     for found in _VARIABLE.finditer(text, front.end()):
-        if found[1] not in VARIABLES:
+        if found[1] not in known:
             line = text.count("\n", 0, found.start()) + 1
-            near = difflib.get_close_matches(found[1], VARIABLES, 1)
+            near = difflib.get_close_matches(found[1], known, 1)
             guess = f" (did you mean {near[0]!r}?)" if near else ""
-            raise UserError(f"{path}:{line}: unknown variable {found[1]!r}{guess}; there are: {', '.join(VARIABLES)}")
+            raise UserError(f"{path}:{line}: unknown variable {found[1]!r}{guess}; there are: {', '.join(known)}")
     turns = _TURN.split(text[front.end() :])
     body = {role: part.strip() for role, part in zip(turns[1::2], turns[2::2], strict=True)}
     if turns[0].strip() or "user" not in body:
         raise UserError(f"{path}: after the front matter come `# user` and, if wanted, `# system` before it")
-    if "{{ chunk }}" not in body["user"]:
+    if known is VARIABLES and "{{ chunk }}" not in body["user"]:
         raise UserError(f"{path}: the user's turn does not hold {{{{ chunk }}}}, the text that is to be rewritten")
     try:
         about = yaml.safe_load(front[1])

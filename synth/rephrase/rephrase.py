@@ -21,6 +21,7 @@ from .backends import Endpoint
 from .judging import Judge
 from .layout import Layout, lay_out
 from .prompts import Prompt
+from .reader import Reader, ReaderOptions
 from .rewriter import Asked, Rewriter
 from .rows import Made, row, runs
 
@@ -48,6 +49,8 @@ class Rephrase(Stage):
             only, as much as a chunk, so that each has a style that suits it.
         least_words: shorter chunks are left out.
         maths: check equations and results.
+        reader: shares of the rewrites that a model reads once more (see `ReaderOptions`); it is the one that writes, or
+            `reader_endpoint`.
         rules: thresholds that differ, by style or under `all`.
         temperature, top_p: sampling of a model.
         at_once: documents in work at the same time in each worker. Default: 32 for a server, otherwise 1.
@@ -55,7 +58,7 @@ class Rephrase(Stage):
 
     version: ClassVar[int] = 1
     operational: ClassVar[frozenset[str]] = frozenset(
-        {"endpoint", "recorded", "calls", "budget_usd", "prompts", "at_once"}
+        {"endpoint", "reader_endpoint", "recorded", "calls", "budget_usd", "prompts", "at_once"}
     )
 
     backend: Literal["rule", "endpoint", "embedded", "replay"] = "rule"
@@ -72,6 +75,8 @@ class Rephrase(Stage):
     excerpt_tokens: int | None = Field(default=None, ge=16)
     least_words: int = Field(default=25, ge=1)
     maths: bool = False
+    reader: ReaderOptions | None = None
+    reader_endpoint: Endpoint | None = None
     rules: dict[str, dict[str, Any]] = {}
     temperature: float = Field(default=0.7, ge=0)
     top_p: float = Field(default=0.95, gt=0, le=1)
@@ -85,6 +90,8 @@ class Rephrase(Stage):
             raise ValueError("backend endpoint needs endpoint: {url, model}")
         if self.backend == "replay" and self.recorded is None:
             raise ValueError("backend replay needs recorded: the file of answers")
+        if self.reader is not None and self.backend == "rule" and self.reader_endpoint is None:
+            raise ValueError("rules cannot read: reader needs reader_endpoint: {url, model}")
         if self.chunk_tokens > self._excerpt():
             raise ValueError(f"chunks of {self.chunk_tokens} tokens do not fit excerpts of {self._excerpt()}")
         if bad := [style for style, weight in self.styles.items() if weight <= 0]:
@@ -114,7 +121,8 @@ class Rephrase(Stage):
     def open(self, context: Context) -> None:
         chosen = self._prompts(context)
         opened = backends.open_backend(self, context)
-        judge = Judge(self.maths)
+        reads = Reader(opened.read, self.reader) if self.reader is not None else None
+        judge = Judge(self.maths, reads)
         rewriter = Rewriter(opened.ask, judge, chosen, self._rules(chosen), self.temperature, self.top_p)
         self._state = _State(context.seed, opened, judge, chosen, rewriter)
 

@@ -15,12 +15,11 @@ from ...pipelines.errors import UserError
 from ...pipelines.output import RECIPE_FILE, open_output
 from ...pipelines.reader import Dataset
 from ...pipelines.stage import Context
-from ..verify.result import Check
 from . import backends
 from .measures import Measures, differences, measure
 from .reasons import REASONS, reasons
 from .rephrase import Rephrase
-from .rows import KIND
+from .rows import KIND, unpacked
 
 _MOST_TEXT = 12_000
 
@@ -104,8 +103,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
     failed: list[str] = []
     for chunk in row["chunks"]:
-        checks = [Check(name, value, limit, ok, code, tuple((low, high) for low, high in spans), of_source)
-                  for name, value, limit, ok, code, spans, of_source in chunk["checks"] if not ok]  # fmt: skip
+        checks = [check for check in map(unpacked, chunk["checks"]) if not check.ok]
         own, said = row["source"][slice(*chunk["source"])], row["text"][slice(*chunk["text"])]
         failed += reasons(checks, own, said)
         for check in checks:

@@ -115,6 +115,12 @@ def _note(record: Document, checks: Iterable[Check]) -> None:
     add_check(record, "verified", not failed, float(len(failed)), codes)
 
 
+def unpacked(stored: list[Any]) -> Check:
+    """A check as it was before it was stored."""
+    name, value, threshold, ok, code, spans, of_source = stored
+    return Check(name, value, threshold, ok, code, tuple((start, end) for start, end in spans), of_source)
+
+
 def _packed(check: Check) -> list[Any]:
     return [check.name, check.value, check.threshold, check.ok, check.code, [list(one) for one in check.spans],
             check.of_source]  # fmt: skip

@@ -16,7 +16,10 @@ _PRONOUN = re.compile(
 )
 _MARKUP = re.compile(r"[\s#>*_\-\d.)|]*")
 _HEADING = re.compile(r"^#{1,6} +\S", re.MULTILINE)
+_WORD = re.compile(r"\w+")
 _TAIL_WORDS = 90
+_NEAR = 1200
+"""Characters on either side of a seam that are looked at: a longer sentence is not said twice by accident."""
 
 
 def tail(text: str, words: int = _TAIL_WORDS) -> str:
@@ -37,10 +40,10 @@ def tail(text: str, words: int = _TAIL_WORDS) -> str:
 
 def without_repeat(before: str, text: str) -> str:
     """The chunk without a first sentence that is, word for word, the last one before it, as models pick up a thread."""
-    last, first = sentences(before)[-1:], sentences(text)[:1]
-    if last and first and _same(before[last[0].start : last[0].end], text[first[0].start : first[0].end]):
-        return text[first[0].end :].lstrip()
-    return text
+    if not before:
+        return text
+    last, first = _lasts(before, 1), _firsts(text, 1)
+    return text[first[0][1] :].lstrip() if last and first and last[0] == first[0][2] else text
 
 
 def seam(before: str, source: str, text: str, headings: bool) -> list[Check]:
@@ -51,26 +54,38 @@ def seam(before: str, source: str, text: str, headings: bool) -> list[Check]:
         source: the chunk as the source has it.
         headings: whether the style keeps headings.
     """
-    begin = _MARKUP.match(text)
-    at = begin.end() if begin else 0
-    told = {_plain(before[one.start : one.end]) for one in sentences(before)[-3:]}
-    firsts = sentences(text)[:2]
-    again = [(one.start, one.end) for one in firsts if len(_plain(text[one.start : one.end])) > 20
-             and _plain(text[one.start : one.end]) in told]  # fmt: skip
-    pronoun = _PRONOUN.match(text, at)
-    of_source = _MARKUP.match(source)
-    borrowed = pronoun is not None and not before and not _PRONOUN.match(source, of_source.end() if of_source else 0)
+    again: list[tuple[int, int]] = []
+    pronoun = None
+    if before:
+        told = _lasts(before, 3)
+        again = [(start, end) for start, end, plain in _firsts(text, 2) if len(plain) > 20 and plain in told]
+    else:
+        pronoun = _pronoun(text) if not _pronoun(source) else None
     lost = headings and len(_HEADING.findall(source)) > len(_HEADING.findall(text))
     return [
         at_most("seam_repeat", "seam_repeat", again, 0),
-        at_most("seam_pronoun", "seam_pronoun", [pronoun.span()] if pronoun and borrowed else [], 0),
+        at_most("seam_pronoun", "seam_pronoun", [pronoun.span()] if pronoun else [], 0),
         at_most("seam_heading", "seam_heading", [(0, 0)] if lost else [], 0),
     ]
 
 
-def _same(one: str, other: str) -> bool:
-    return _plain(one) == _plain(other) != ""
+def _pronoun(text: str) -> re.Match[str] | None:
+    """The pronoun that a text begins with."""
+    markup = _MARKUP.match(text)
+    return _PRONOUN.match(text, markup.end() if markup else 0)
+
+
+def _lasts(text: str, count: int) -> list[str]:
+    """The last sentences, plain."""
+    end = text[-_NEAR:]
+    return [_plain(end[one.start : one.end]) for one in sentences(end)[-count:]]
+
+
+def _firsts(text: str, count: int) -> list[tuple[int, int, str]]:
+    """Places and words of the first sentences."""
+    spans = sentences(text[:_NEAR])[:count]
+    return [(one.start, one.end, _plain(text[one.start : one.end])) for one in spans]
 
 
 def _plain(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.lower()))
+    return " ".join(_WORD.findall(text.lower()))
