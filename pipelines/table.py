@@ -103,7 +103,7 @@ def _load(name: str, target: str) -> type:
 _EXTRA_OF = {"cairosvg": "svg", "defusedxml": "svg", "playwright": "web", "cadquery": "cad",
              "OCP": "cad", "vtkmodules": "cad", "s3fs": "s3", "torch": "train", "selectolax": "text",
              "pylatexenc": "text", "pycld2": "text", "py3langid": "text", "spacy": "text", "imagehash": "text",
-             "tokenizers": "text"}  # fmt: skip
+             "tokenizers": "text", "sympy": "llm", "httpx": "llm", "xllamacpp": "llm"}  # fmt: skip
 
 
 def needs(error: ModuleNotFoundError) -> str:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ..maths.answers import Pair, final_answer
-from ..maths.worker import Worker
 from ..verify.result import Check, Verdict, judge
 from ..verify.rules import Rules
 from ..verify.verify import verify
 from .prompts import Prompt
 from .reader import Reader
 from .stitch import seam
+
+if TYPE_CHECKING:
+    from ..maths.worker import Worker  # which imports sympy
 
 _FINISHED = ("empty", "refusal", "length")
 
@@ -51,6 +53,8 @@ class Judge:
         return judge(checks, attempt, rules.attempts)
 
     def _equations(self, source: str, text: str) -> list[Check]:
+        from ..maths.answers import Pair, final_answer
+
         worker = self._worker()
         # What the source says itself is not the rewrite's fault, also where the check is mistaken about it.
         known = {_bare(source[start:end]) for check in worker.check_chains(source) for start, end in check.spans}
@@ -64,6 +68,8 @@ class Judge:
         return checks
 
     def _worker(self) -> Worker:
+        from ..maths.worker import Worker
+
         worker: Worker | None = getattr(self._local, "worker", None)
         if worker is None:
             worker = self._local.worker = Worker()

@@ -11,16 +11,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...pipelines.stage import seeded_rng
 from ..chat.types import Refused, Reply, Request
-from ..maths.answers import Pair, final_answer
-from ..maths.worker import Worker
 from ..verify.result import Check, at_most
 from .prompts import READERS, Prompt, load_prompts
+
+if TYPE_CHECKING:
+    from ..maths.worker import Worker  # which imports sympy
 
 _JUDGED = re.compile(
     r"VERDICT:\s*(?P<verdict>faithful|unfaithful)\b.*?\n\s*WORDS:[ \t]*(?P<words>.*?)\n\s*EVIDENCE:[ \t]*"
@@ -126,6 +127,8 @@ class Reader:
     # ---- M3
 
     def _solve_again(self, text: str, maths: Worker) -> list[Check]:
+        from ..maths.answers import Pair, final_answer
+
         told = final_answer(text)
         problem = posed(text)
         if told is None or problem is None:
@@ -185,6 +188,8 @@ def place(words: str, text: str) -> tuple[int, int] | None:
 
 def posed(text: str) -> str | None:
     """The problem that a text states before it solves it: its first paragraph that asks or demands, if there is one."""
+    from ..maths.answers import final_answer
+
     for paragraph in text.split("\n\n")[:3]:
         if "?" in paragraph or _DEMAND.match(paragraph):
             return paragraph.strip() if final_answer(paragraph) is None else None
@@ -193,6 +198,8 @@ def posed(text: str) -> str | None:
 
 def _agree(votes: list[str], maths: Worker) -> bool:
     """Whether most of the solutions have one result."""
+    from ..maths.answers import Pair
+
     return any(
         sum(maths.judge(Pair(one, other)).verdict == "equal" for other in votes if other) > len(votes) / 2
         for one in votes
