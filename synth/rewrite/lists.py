@@ -78,10 +78,11 @@ def table(passage: Passage, rng: random.Random) -> str | None:
     if len(rows) < 3:
         return None
     lower = passage.source.lower()
-    heads = [head for head in wording.HEADS if not any(name.split()[-1] in lower for name in head[:2])]
-    if not heads:
+    # A word of the source would seem to mean what the source means by it.
+    fitting = [[head for head in heads if head.split()[-1] not in lower] for heads in wording.HEADS]
+    if not all(fitting):
         return None
-    head = rng.choice(heads)
+    head = [rng.choice(heads) for heads in fitting]
     order: tuple[int, ...] = rng.choice(((2, 0, 1), (0, 1, 2)))
     if not any(condition for _, _, condition in rows):
         order = (0, 1)

@@ -63,7 +63,7 @@ _HOW = (
     "automatically|explicitly|implicitly|directly|internally|silently|immediately|manually|separately|independently|"
     "properly|efficiently|correctly|randomly"
 )
-_BE = r"\b(?P<be>is|are|be|was|were)"
+_BE = r"(?<!not )(?<!never )(?<!only )\b(?P<be>is|are|be|was|were)"
 _AFTER = r"(?=$|[,;.]| (?:when|if|by|from|in|on|to|with|for)\b)"
 _LATE = re.compile(rf"{_BE} (?P<how>{_HOW}) (?P<done>[a-z]+ed|set|run|read|sent){_AFTER}")
 _EARLY = re.compile(rf"{_BE} (?P<done>[a-z]+ed|set|run|read|sent) (?P<how>{_HOW}){_AFTER}")
@@ -128,7 +128,7 @@ def adverbs(body: str, rng: random.Random, share: float = 0.8) -> str:
     return _EARLY.sub(lambda one: f"{one['be']} {one['how']} {one['done']}" if rng.random() < share else one[0], body)
 
 
-_BEFORE_NOUN = re.compile(r"(?<!if )(?<!when )(?<!while )(?<!only )(?<!not )(?<!from )(?<!all )\bthe (?P<how>given"
+_BEFORE_NOUN = re.compile(r"(?<!if )(?<!If )(?<!When )(?<!when )(?<!while )(?<!only )(?<!not )(?<!from )(?<!all )\bthe (?P<how>given"
     r"|returned|specified|supplied|provided|requested|selected|resulting) (?P<noun>[a-z]{3,}|" + HIDDEN
     + r")(?=$|[,;]| (?:is|are|was|has|have|will|can|must|should|may|if|when|to|by|with|from|in)\b)")
 _USING = re.compile(rf"(?<=[a-z]ed) using (?=(?:the|a|an) |{HIDDEN})")

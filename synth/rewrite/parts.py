@@ -41,7 +41,8 @@ _LEANS = re.compile(r"\b(?:same|former|latter|following|above|below|first|second
 _NO_SUBJECT = (
     (CLAUSE_WORDS - PRONOUNS) | PREPOSITIONS | AUXILIARIES
     | frozenset(str.split("there that who which what only also just not then thus here however otherwise instead "
-    "sometimes always never less more most fewer rather note please"))
+    "sometimes always never less more most fewer rather note please therefore hence consequently moreover nevertheless "
+    "accordingly still yet"))
 )
 _ENDS_SUBJECT = CLAUSE_WORDS - {"and", "or", "than", "as"}
 _NO_END = frozenset(str.split("only also then still always never now just often not")) | PREPOSITIONS | (

@@ -3,13 +3,12 @@ whole."""
 
 from __future__ import annotations
 
-import random
 import re
 from typing import NamedTuple
 
 from ..verify.sentences import sentences
 from .masks import HIDDEN, Mask, has_masks
-from .phrases import opened
+from .phrases import Draw, opened
 
 LONGEST = 12_000  # characters: a chunk is a twelfth of it; what is longer has to be cut first
 _LEAST_LETTERS = 0.55
@@ -147,8 +146,10 @@ def _runs(text: str) -> list[tuple[str, ...]]:
     return list(zip(*(words[at:] for at in range(8)), strict=False))
 
 
-def drawn(source: str, style: str, seed: int) -> random.Random:
+def drawn(source: str, style: str, seed: int) -> Draw:
     """The generator of a rewrite: the same for the same text, style and seed on every machine."""
-    return random.Random(f"{seed}\x00{style}\x00{source}")
+    draw = Draw(f"{seed}\x00{style}\x00{source}")
+    draw.source = source.lower()
+    return draw
 
 

@@ -15,6 +15,12 @@ _OBJECT = f"the|a|an|this|these|all|each|every|any|its|their|your|only|no|one|tw
 _BEFORE_OBJECT = rf"(?= (?:{_OBJECT})(?!\w))"
 
 
+class Draw(random.Random):
+    """What the wording of a rewrite is drawn from; it knows the source, in small letters."""
+
+    source = ""
+
+
 def gerund(base: str) -> str:
     """The form in -ing."""
     doubled = {"get": "getting", "run": "running", "permit": "permitting", "stop": "stopping", "set": "setting",
@@ -88,12 +94,16 @@ def exchanged(sentence: str, rng: random.Random, share: float = 0.85) -> str:
     """The sentence with phrases of the table exchanged, each with the probability `share`."""
 
     small = sentence.lower()
+    source = rng.source if isinstance(rng, Draw) else ""
 
     def other(one: re.Match[str]) -> str:
         written = one["found"]
-        # Not by a word that the sentence has already: it would seem to mean the same thing there.
+        # Not by a word that the source has already: it would seem to mean the same thing there.
         rest = small[: one.start("found")] + small[one.end() :]
-        alternatives = [new for new in _OTHERS.get(written.lower(), ()) if _stem(new) not in rest]
+        alternatives = [
+            new for new in _OTHERS.get(written.lower(), ())
+            if (stem := _stem(new)) not in rest and (stem in written.lower() or stem not in source)
+        ]  # fmt: skip
         article = one["article"] or ""
         if not alternatives or rng.random() > share or (written[0].isupper() and (article or one.start() > 0)):
             return one[0]

@@ -99,7 +99,7 @@ def summary(passage: Passage, rng: random.Random) -> str | None:
     for at, statement in enumerate(statements):
         if weak_start(statement.body) or clause(statement.body) is None or len(statement.body) > 260:
             continue
-        said = " ".join(sentence(statement.body, rng))
+        said = " ".join(sentence(statement.body, rng, splits=False))
         own = set(re.findall(r"[a-z]{4,}", statement.body.lower()))
         central = sum(seen[word] - 1 for word in own) / (6 + len(own)) + 0.5 * len(own & words)
         central -= 0.7 * (_ASIDE.search(statement.body) is not None)

@@ -124,7 +124,7 @@ def _case(body: str, rng: random.Random, alone: bool) -> Exchange | None:
             return None
         main = done[0]
     small = decapitalised(main)
-    if small is None or (alone and _LEANING.match(small)):
+    if small is None or (alone and _LEANING.match(small)) or len(small.split()) < 6:
         return None
     asks = ("What happens", "What follows", "What is the outcome" if alone else "And")
     question = f"{rng.choice(asks)} {found.cue} {polished(found.condition, rng)}?"
@@ -165,6 +165,8 @@ def _way(body: str, rng: random.Random, alone: bool) -> Exchange | None:
         if (first not in BASES
             and clause(main) is None) or re.search(r"\b(?:need|want|wish|have|able|used|order|going|ought)$|\bif\b",
             main):
+            continue
+        if len(main.split()) < 4:
             continue
         ask = rng.choice(("How do you", "How does one", "What is the way to")) if not re.search(r"\byour?\b",
             found["aim"]) else "How do you"

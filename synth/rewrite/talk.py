@@ -119,4 +119,4 @@ def _alike(passage: Passage) -> dict[str, float]:
 
 def _clear(pair: Exchange, alike: float) -> bool:
     """Whether the sentence that a question is about can be told from the others; a case is the harder to tell."""
-    return alike <= (0.4 if pair.kind == "case" else 0.65)
+    return alike <= (0.35 if pair.kind == "case" else 0.65)

@@ -43,11 +43,11 @@ SPEAKERS = (("**Student.**", "**Teacher.**"), ("**Learner.**", "**Tutor.**"), ("
 ASKS = ("What about {}?", "And what of {}?", "How about {}?", "And {}?", "What of {}?")
 ON = ("And further?", "What further?", "And then?", "And what more?", "What besides?", "What then?", "What more?")
 HEADS = (
-    ("subject", "statement", "condition"), ("term", "what is said", "case"), ("item", "fact", "circumstance"),
-    ("concept", "description", "condition"), ("about", "statement", "under which condition"),
-    ("matter", "detail", "in which case"),
-    ("topic", "assertion", "condition"),
-)  # fmt: skip
+    ("subject", "term", "item", "concept", "about", "matter", "topic", "of what", "in question", "regarding", "concerning"),
+    ("statement", "what is said", "fact", "description", "detail", "assertion", "said of it", "what holds", "remark", "gist"),
+    ("condition", "case", "circumstance", "under which condition", "in which case", "provided", "holds in case"),
+)
+"""Heads of a table's columns: of its subjects, of what is said of them, and of conditions."""
 NOTE = (
     ("Given", "Meaning", "What follows", "Why", "To note", "Formula"),
     ("Assumed", "Definition", "Conclusion", "Reason", "Stated", "Equation"),
