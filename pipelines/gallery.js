@@ -233,6 +233,12 @@ function checksAndLineage(sample) {
   return details;
 }
 
+// What a text was written from, beside it.
+function sourceOf(sample) {
+  if (!sample.source_text) return [];
+  return [make("h2", { textContent: "Written from" }), make("div", { className: "prose", textContent: sample.source_text })];
+}
+
 function drawSample() {
   const sample = shown[state.at];
   if (!sample) {
@@ -249,7 +255,7 @@ function drawSample() {
   const text = language ? codeBlock(sample.text, language) : make("div", { className: "prose", textContent: sample.text });
   const lines = sample.text.split("\n").length;
   const look = make("div", { className: "look" }, facts, pictureOf(sample), sample.media.length ? underPicture(sample) : null,
-    checksAndLineage(sample));
+    ...sourceOf(sample), checksAndLineage(sample));
   const read = make("div", { className: "read" });
   if (sample.tasks.length) read.append(make("h2", { textContent: "Tasks" }), ...sample.tasks.map((task) => taskOf(sample, task)));
   read.append(make("h2", { textContent: language ? `Program · ${lines} ${lines > 1 ? "lines" : "line"}` : "Text" }), text);

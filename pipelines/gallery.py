@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import orjson
 from datatrove.data import Media
 from PIL import Image
 
@@ -79,14 +80,18 @@ def _sample(dataset: Dataset, number: int) -> dict[str, Any]:
     row = dataset.samples.slice(number, 1).to_pylist()[0]
     meta = record.metadata
     text = tokens.summary(meta["sample"]) if "sample" in meta else _readable(record.text)
+    extra = orjson.loads(meta["extra"] or "{}")
     return {
         "id": record.id,
         "text": text[:_MAX_TEXT],
         "cut": max(0, len(text) - _MAX_TEXT),
+        # What the text was written from stands beside it, not among the facts.
+        "source_text": str(extra.pop("written_from", ""))[:_MAX_TEXT],
         "media": [_media(part) for part in record.media],
         "template": row["template"],
         "shard": row["shard"],
-        **{name: meta[name] for name in ("kind", "split", "domain", "source", "licence", "lineage", "checks", "extra")},
+        **{name: meta[name] for name in ("kind", "split", "domain", "source", "licence", "lineage", "checks")},
+        "extra": orjson.dumps(extra).decode(),
         "tasks": [_task(task) for task in meta["tasks"]],
     }
 

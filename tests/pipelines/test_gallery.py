@@ -141,6 +141,21 @@ def test_the_policy_stops_a_script_that_is_not_the_page_s_own(browser, path, tmp
     visit.page.close()
 
 
+def test_what_a_text_was_written_from_stands_beside_it(browser, tmp_path):
+    one = record(0, "text", text="In other words.")
+    one.metadata["extra"] = json.dumps({"written_from": f"In these words. {HOSTILE}", "style": "plain"})
+    publish(tmp_path, [one])
+    write_gallery(k3data.open(str(tmp_path)), tmp_path / "page.html")
+    visit = Visit(browser, tmp_path / "page.html")
+    assert visit.text(".read .prose") == "In other words."
+    assert visit.text(".look .prose").startswith("In these words. </script>")
+    visit.page.click("summary")
+    assert "written_from" not in visit.text(".look")
+    assert '{"style":"plain"}' in visit.text(".look")
+    visit.page.close()
+    assert visit.alarms == []
+
+
 def test_a_broken_picture_is_said_in_its_place(visit):
     visit.seek("broken picture")
     assert "cannot identify image file" in visit.text(".broken")

@@ -25,6 +25,7 @@ from k3data.synth.rephrase.rows import codes_of, rewrite_of
 from k3data.synth.verify.edits import rewritten
 from k3data.tests.pipelines.toy import tar_bytes
 from k3data.tests.synth.chat import server as servers
+from k3data.tests.visit import Visit
 
 SUBJECTS = ("planner", "writer", "cleaner", "scanner", "loader", "checker", "keeper", "reader", "sender", "merger")
 FACTS = (
@@ -270,7 +271,7 @@ def servers_url(server) -> str:
     return server.url.replace(".", r"\.")
 
 
-def test_the_report_shows_texts_beside_their_sources_and_nothing_as_markup(made):
+def test_the_report_shows_texts_beside_their_sources_and_nothing_as_markup(made, browser):
     folder, out = made.folder, made.out
     dataset = report.open_rewrites(str(out))
     assert dataset.info["job"] == "rewritten"
@@ -283,6 +284,17 @@ def test_the_report_shows_texts_beside_their_sources_and_nothing_as_markup(made)
     assert facts["documents"] == COUNT
     assert 0 < facts["pass_rate"] < 1
     assert any(one["reasons"].get("num_new") for one in facts["styles"])
+    visit = Visit(browser, folder / "page.html")
+    assert visit.page.locator(".pair").count() == 40
+    assert str(facts["answers"]) in visit.text("#lead")
+    assert visit.page.locator("#style-table tbody tr").count() == 2
+    visit.page.click("#show-failed")
+    shown = visit.page.locator(".pair").count()
+    assert 0 < shown < 40
+    assert visit.page.locator(".pair .why li").count() >= shown
+    assert visit.page.locator(".pair .fault").count() > 0
+    visit.page.close()
+    assert visit.alarms == []
     with pytest.raises(UserError, match="no job of it holds rewrites"):
         report.open_rewrites(str(out), "documents")
 
