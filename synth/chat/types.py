@@ -1,7 +1,7 @@
 """What is asked of a back end and what it gives back.
 
-A language model reads `messages`; the rule back end reads the chunk itself, its style and the seed. Everything that shapes
-the answer is in the request, so that its hash can be the key of the answer.
+A language model reads `messages`; the rule back end reads the chunk itself, its style and the seed. Everything that
+shapes the answer is in the request, so that its hash can be the key of the answer.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class Refused(K3DataError):
 
 
 class Stopped(K3DataError):
-    """The back end has given up for all requests: server down, no valid key, breaker open, budget spent. Nothing that was
-    answered is lost, and the same command goes on from there."""
+    """The back end has given up for all requests: server down, no valid key, breaker open, budget spent. Nothing that
+    was answered is lost, and the same command goes on from there."""
 
 
 class Backend(Protocol):
