@@ -6,14 +6,13 @@ may be merged from several, or be one of several that one was split into: senten
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from functools import lru_cache
 from math import log
 from typing import NamedTuple
 
 from .cues import ARTICLES
-from .facts import Cue, FactSheet, Name, Sentence, cues_by_sentence, fact_sheet, names_by_sentence, vocabulary
+from .facts import Cue, FactSheet, Name, cues_by_sentence, fact_sheet, names_by_sentence, vocabulary
 from .grams import grams, loop_rate
 from .places import Place, last_of, place_of
 from .quantities import Key
@@ -28,13 +27,13 @@ class Source(NamedTuple):
         weights: of each stem, higher where fewer sentences have it; `unknown`: of a stem that none has.
         postings: the weight of a stem, and the sentences that have it.
         totals: weight of each sentence.
-        overlaps: of each sentence, the weight that it shares with others.
+        overlaps: of each sentence, the weight that it shares with others; `alone`: no other comes near it.
         unique: the stems that only this sentence has.
         repeats: whether another sentence says nearly the same.
         heads: stems that stand as nouns: at the end of a run of words that an article opens.
         subjects: of each sentence, the stems before its verb, as far as can be told.
         grams, loop: its 8-grams, and which share of them it repeats.
-        cues, names: by sentence; `cue_counts`: by kind and class.
+        cues, names: by sentence.
         number_keys, plain_numbers: of all numbers, with their units and without; `years`: of its dates.
         number_places: the key and the surroundings of each number.
         pivots: what `roles` has found in sentences so far.
@@ -47,6 +46,7 @@ class Source(NamedTuple):
     postings: dict[str, tuple[float, list[int]]]
     totals: list[float]
     overlaps: list[dict[int, float]]
+    alone: list[bool]
     unique: list[frozenset[str]]
     repeats: list[bool]
     heads: frozenset[str]
@@ -54,7 +54,6 @@ class Source(NamedTuple):
     grams: frozenset[int]
     loop: float
     cues: dict[int, list[Cue]]
-    cue_counts: Counter[tuple[str, str]]
     names: dict[int, list[Name]]
     number_keys: frozenset[Key]
     plain_numbers: frozenset[Key]
@@ -125,6 +124,10 @@ def read_source(text: str) -> Source:
         postings={stem: (weights[stem], where) for stem, where in postings.items()},
         totals=totals,
         overlaps=overlaps,
+        alone=[
+            all(2 * shared[other] < _NEARLY * (totals[one] + totals[other]) for other in shared if other != one)
+            for one, shared in enumerate(overlaps)
+        ],
         unique=unique,
         repeats=repeats,
         heads=heads(sheet),
@@ -132,7 +135,6 @@ def read_source(text: str) -> Source:
         grams=frozenset(eights),
         loop=loop_rate(eights),
         cues=cues_by_sentence(sheet),
-        cue_counts=Counter(cue.what for cue in sheet.cues),
         names=names_by_sentence(sheet),
         number_keys=frozenset(one.key for one in sheet.numbers),
         plain_numbers=frozenset(one.plain for one in sheet.numbers),
@@ -186,8 +188,12 @@ def align(source: Source, rewrite: FactSheet) -> Alignment:
     links: list[list[int]] = []
     support: list[float | None] = []
     residue: set[str] = set()  # of rewritten sentences, what their best source sentence does not account for
-    scores = [_score(source, rewrite, sentence) for sentence in rewrite.sentences]
-    nearest = _nearest(source, scores)
+    same = [source.sheet.places.get(rewrite.text[one.start : one.end]) for one in rewrite.sentences]
+    scores = [
+        _score(source, sentence.bag) if there is None else (source.overlaps[there], source.totals[there])
+        for sentence, there in zip(rewrite.sentences, same, strict=True)
+    ]
+    nearest = _nearest(source, scores, same)
     for sentence, (shared, total), best in zip(rewrite.sentences, scores, nearest, strict=True):
         if best < 0:
             links.append([])
@@ -237,14 +243,11 @@ def _merged(
     return found, held, rest
 
 
-def _score(source: Source, rewrite: FactSheet, sentence: Sentence) -> Score:
-    there = source.sheet.places.get(rewrite.text[sentence.start : sentence.end])
-    if there is not None:
-        return source.overlaps[there], source.totals[there]
+def _score(source: Source, bag: Mapping[str, int]) -> Score:
     postings = source.postings
     shared: dict[int, float] = {}
     total = 0.0
-    for stem in sentence.bag:
+    for stem in bag:
         if stem in postings:
             weight, where = postings[stem]
             total += weight
@@ -255,16 +258,20 @@ def _score(source: Source, rewrite: FactSheet, sentence: Sentence) -> Score:
     return shared, total
 
 
-def _nearest(source: Source, scores: list[Score]) -> list[int]:
+def _nearest(source: Source, scores: list[Score], same: list[int | None]) -> list[int]:
     """The nearest source sentence of each rewritten one, or −1.
 
     Where several are nearly as near, as in texts that say one thing of many, each goes to one that is still free.
     """
-    pairs = []
+    pairs: list[tuple[float, int, int]] = []
     totals = source.totals
     slope = len(totals) / max(1, len(scores))
     for at, (shared, total) in enumerate(scores):
         if not shared:
+            continue
+        there = same[at]
+        if there is not None and source.alone[there]:
+            pairs.append((1 - 0.001 * abs(there - slope * at), at, there))
             continue
         nears = [2 * weight / (total + totals[number]) for number, weight in shared.items()]
         floor = _NEARLY * max(nears)

@@ -31,19 +31,21 @@ def logic(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules)
     """The checks of this level."""
     faults: dict[str, Spans] = {name: [] for name in ("neg", "modal", "quant", "comp", "scope", "role", "coref")}
     mine, theirs = cues_by_sentence(rewrite), source.cues
-    totals = Counter([cue.what for cue in rewrite.cues])
-    totals.subtract(source.cue_counts)
+    differing = []
     for group in groups:
         if group.same:
             continue
         said = [cue for number in group.rewrite for cue in mine.get(number, ())]
         meant = [cue for number in group.source for cue in theirs.get(number, ())]
-        close = group.similarity >= rules.close
-        if said or meant:
-            _cues(source, rewrite, group, said, meant, close, totals, faults)
-        if close:
+        if [cue[:2] for cue in said] != [cue[:2] for cue in meant]:
+            differing.append((group, said, meant))
+        if group.similarity >= rules.close:
             faults["role"] += exchanged(source.sheet, source.pivots, rewrite, group.source, group.rewrite)
             faults["coref"] += _references(source, rewrite, group)
+    if differing:
+        totals = _differences(rewrite.cues, source.sheet.cues)
+        for group, said, meant in differing:
+            _cues(source, rewrite, group, said, meant, group.similarity >= rules.close, totals, faults)
     limits = (("negation", "neg", rules.negation), ("modal", "modal", rules.modal), ("quantifier", "quant",
     rules.quantifier),
               ("comparator", "comp", rules.comparator), ("scope", "scope", rules.scope), ("role", "role", rules.role),
@@ -52,10 +54,9 @@ def logic(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules)
 
 
 def _cues(source: Source, rewrite: FactSheet, group: Group, said: list[Cue], meant: list[Cue], close: bool,
-          totals: Counter[tuple[str, str]], faults: dict[str, Spans]) -> None:  # fmt: skip
+          totals: dict[tuple[str, str], int], faults: dict[str, Spans]) -> None:  # fmt: skip
     """Compare the cues of a group by kind. One that is missing here and too many elsewhere was told to the wrong
     sentence, as happens where sentences resemble each other."""
-    place = _place(rewrite, group)
     counts = _differences(said, meant)
     changed = {key: difference for key, difference in counts.items() if difference * totals[key] > 0}
     if changed:
@@ -65,7 +66,7 @@ def _cues(source: Source, rewrite: FactSheet, group: Group, said: list[Cue], mea
             if (more or less) and _counts(kind, more, less, close, changed):
                 faults[code] += [
                     (cue.start, cue.end) for cue in said if cue.what[0] == kind and cue.what[1] in more
-                ] or place
+                ] or _place(rewrite, group)
     if not close and changed.get(("cond", "if"), 0) < 0:
         faults["scope"] += _dropped(source.sheet, rewrite, group, meant)
     if not changed.keys() & {("neg", "not"), ("quant", "only")}:
@@ -154,8 +155,10 @@ def _references(source: Source, rewrite: FactSheet, group: Group) -> Spans:
     A pronoun may be replaced by what it stands for; the subject of the sentence before is taken to be that.
     """
     here, there = _counted(rewrite, group.rewrite), _counted(source.sheet, group.source)
-    moved = {stem for stem, count in here.items() if count > there.get(stem, 0) and stem in source.heads}
-    if len(group.source) > 1 and sum(here.values()) > sum(there.values()) + _LONGER:
+    moved = (here.keys() - there.keys()) & source.heads
+    if sum(here.values()) > len(here):
+        moved |= {stem for stem, count in here.items() if count > there.get(stem, 0) and stem in source.heads}
+    if moved and len(group.source) > 1 and sum(here.values()) > sum(there.values()) + _LONGER:
         moved -= there.keys()  # more sentences were joined than were found to belong together
     if not moved:
         return []

@@ -79,14 +79,14 @@ def _displaced(source: Source, rewrite: FactSheet, groups: list[Group], rules: R
             continue
         now = [one for number in group.rewrite for one in mine.get(number, ())]
         before = [one for number in group.source for one in theirs.get(number, ())]
-        if not now or not before:
+        if not now or not before or [one.parts for one in now] == [one.parts for one in before]:
             continue
         more, less = _counts(now), _counts(before)
         gained = {part for part, count in more.items() if count > less.get(part, 0) and part in source.vocabulary}
         lost = any(count > more.get(part, 0) for part, count in less.items())
         if gained and lost and rules.recall:
             found += [(one.start, one.end) for one in now if gained.intersection(one.parts)]
-        elif len(less) > 1 and [one.parts for one in now] != [one.parts for one in before]:
+        elif len(less) > 1:
             found += _exchanged(source.sheet, rewrite, before, now)
     return found
 

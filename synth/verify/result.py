@@ -88,5 +88,8 @@ def at_least(
     Args:
         sentences: with `start` and `end`, as many as shares.
     """
+    least = min(shares, default=1.0)
+    if least >= limit:
+        return Check(name, round(least, 3), limit, True, "", (), of_source)
     spans = tuple((one.start, one.end) for one, share in zip(sentences, shares, strict=True) if share < limit)
-    return Check(name, round(min(shares, default=1.0), 3), limit, not spans, code if spans else "", spans, of_source)
+    return Check(name, round(least, 3), limit, False, code, spans, of_source)

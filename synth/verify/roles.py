@@ -33,11 +33,7 @@ def exchanged(
 ) -> list[tuple[int, int]]:
     """Spans, in the rewrite, of words around which sentences `here` exchange what the source's sentences `there` have
     on either side. `known`: what was found in the source's sentences before, by number; it grows."""
-    meant_order, said_order = _order(source, there), _order(rewrite, here)
-    if meant_order == said_order:
-        return []
-    common = set(meant_order).intersection(said_order)
-    if [stem for stem in meant_order if stem in common] == [stem for stem in said_order if stem in common]:
+    if not _reordered(_order(source, there), _order(rewrite, here)):
         return []  # most often: nothing moved
     for number in there:
         if number not in known:
@@ -71,11 +67,28 @@ def _order(sheet: FactSheet, numbers: Sequence[int]) -> list[str]:
     return [word.ordered for word in sheet.words[low:high] if word.ordered]
 
 
+def _reordered(meant: list[str], said: list[str]) -> bool:
+    """Whether words that both have come in another order, or more or less often."""
+    least = min(len(meant), len(said))
+    low = 0
+    while low < least and meant[low] == said[low]:
+        low += 1
+    high = 0
+    while high < least - low and meant[-1 - high] == said[-1 - high]:
+        high += 1
+    # Equal beginnings and ends change nothing of it.
+    lost, gained = meant[low : len(meant) - high], said[low : len(said) - high]
+    return [word for word in lost if word in said] != [word for word in gained if word in meant]
+
+
 def _pivots(sheet: FactSheet, number: int) -> Pivots:
     found = []
-    sentence = sheet.sentences[number]
+    sentence, words = sheet.sentences[number], sheet.words
     for at in range(sentence.low + 1, sentence.high - 1):
-        word = sheet.words[at]
+        word = words[at]
+        before, after = words[at - 1], words[at + 1]
+        if not (before.ordered or before.lower in _ARTICLES) or not (after.ordered or after.lower in _ARTICLES):
+            continue  # no run on one of its sides
         orders = word.lower not in _NO_PIVOT or word.lower == "with"
         if word.lower in _ARTICLES or not orders or word.kind in ("code", "number"):
             continue
