@@ -10,7 +10,7 @@ from .masks import HIDDEN
 from .parts import Clause, capitalised, clause, fronted, is_clause, trailing, weak_start
 from .passage import Passage, Statement, copied
 from .prose import COPIED
-from .restate import moved, polished, sentence
+from .restate import condition_polished, moved, polished, sentence
 
 _ARTICLE = re.compile(rf"^The (?!minimum|maximum|few|number|majority)(?=[a-z{HIDDEN[1:-1]}])")
 _ANY_ARTICLE = re.compile(r"^(?:The|An?) ")
@@ -49,7 +49,7 @@ def _points(statements: tuple[Statement, ...], rng: random.Random) -> list[list[
             found.append([f"- {_brief(polished(series['lead'].rstrip(' :'), rng))}:",
                 *(f"  - {item}" for item in items if item)])
         elif condition and is_clause(condition.main) and len(condition.main) > 40:
-            found.append([f"- {capitalised(condition.cue)} {polished(condition.condition, rng)}:",
+            found.append([f"- {capitalised(condition.cue)} {condition_polished(condition.condition, rng)}:",
                 f"  - {_brief(capitalised(polished(condition.main, rng)))}"])
         else:
             found += [[f"- {_brief(said.removesuffix('.'))}"] for said in sentence(statement.body, rng)]
@@ -98,7 +98,7 @@ def _row(body: str, rng: random.Random) -> tuple[str, str, str] | None:
     if condition is not None and condition.cue in ("if", "when", "unless", "whenever", "once",
         "until") and not weak_start(condition.condition):
         main: Clause | None = clause(capitalised(condition.main))
-        said_when = f"{condition.cue} {polished(condition.condition, rng)}"
+        said_when = f"{condition.cue} {condition_polished(condition.condition, rng)}"
     else:
         main, said_when = clause(moved(body, rng)), ""
     if main is None or not main.plain or re.match(r"(?:this|these|that|those) ", main.subject,

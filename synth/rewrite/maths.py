@@ -171,7 +171,7 @@ def worked_example(passage: Passage, rng: random.Random) -> str | None:
         for letter in re.findall(HIDDEN, point.statement.body + point.formula):
             links = chain(passage.mask.shown(letter))
             named = [operation(link.left, link.right) for link in links]
-            if not (len(links) > 1 or any(named)) or any("|" in link.written for link in links):
+            if not (len(links) > 1 or any(named)) or any("|" in link.chain or "\n" in link.chain for link in links):
                 continue
             tables += 1
             rows = [f"| ${_from_start(links, at)}$ | {how or '–'} |" for at, how in enumerate(named)]

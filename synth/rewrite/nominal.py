@@ -128,9 +128,12 @@ def adverbs(body: str, rng: random.Random, share: float = 0.8) -> str:
     return _EARLY.sub(lambda one: f"{one['be']} {one['how']} {one['done']}" if rng.random() < share else one[0], body)
 
 
-_BEFORE_NOUN = re.compile(r"(?<!if )(?<!If )(?<!When )(?<!when )(?<!while )(?<!only )(?<!not )(?<!from )(?<!all )\bthe (?P<how>given"
-    r"|returned|specified|supplied|provided|requested|selected|resulting) (?P<noun>[a-z]{3,}|" + HIDDEN
-    + r")(?=$|[,;]| (?:is|are|was|has|have|will|can|must|should|may|if|when|to|by|with|from|in)\b)")
+_BEFORE_NOUN = re.compile(
+    r"(?<!if )(?<!If )(?<!When )(?<!when )(?<!while )(?<!only )(?<!not )(?<!from )(?<!all )\bthe "
+    r"(?P<how>given|returned|specified|supplied|provided|requested|selected|resulting) "
+    rf"(?P<noun>[a-z]{{3,}}|{HIDDEN})"
+    r"(?=$|[,;]| (?:is|are|was|has|have|will|can|must|should|may|if|when|to|by|with|from|in)\b)"
+)
 _USING = re.compile(rf"(?<=[a-z]ed) using (?=(?:the|a|an) |{HIDDEN})")
 _NONE = re.compile(r"\b(?P<there>[Tt]here) (?P<be>is|are) (?P<what>(?:no|a|an) (?:[a-z-]+ ){0,2}[a-z]{3,})(?=$|[,;])")
 

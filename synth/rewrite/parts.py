@@ -136,6 +136,8 @@ def _made(words: list[str], at: int) -> Clause | None:
     last = subject[-1].lower()
     if last in _NO_END or last.endswith("ly") or at + 1 >= len(words):
         return None
+    if "and" in subject and OF_THIRD.keys() & set(subject[1:]):
+        return None  # the second of two verbs
     first = subject[0].lower()
     if at == 1 and last not in PRONOUNS and not subject[0][0].isupper() and not _HIDDEN_ONLY.match(first):
         return None

@@ -1,4 +1,4 @@
-"""Styles of running text: encyclopedic, summary, contrast, and the numbered statements of a textbook."""
+"""Styles of running text: encyclopedic, summary, and the numbered statements of a textbook."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import random
 import re
 
 from . import wording
-from .clauses import split_but
-from .parts import capitalised, clause, decapitalised, is_clause, weak_start
-from .passage import Passage, Statement, copied
-from .restate import paragraph, polished, sentence
+from .parts import clause, decapitalised, is_clause, weak_start
+from .passage import Passage, copied
+from .restate import paragraph, sentence
 from .topics import label, topics
 
 _TRIES = 3
+_ASIDE = re.compile(
+    r"\b(?:example|instance|later|now|see|below|above|following)\b"
+    r"|\b(?:this|these|that)\b(?! (?:function|method|class|module|property)s?\b)",
+    re.IGNORECASE,
+)
 COPIED = 0.55
 """What share of its 8-word runs a rewrite may have in common with its source: less than the verifier allows."""
 
@@ -113,57 +117,3 @@ def summary(passage: Passage, rng: random.Random) -> str | None:
     parts = [f"{lead}, {first}" if first else chosen[0][2], *(said for _, _, said in chosen[1:])]
     text = passage.mask.show(" ".join(parts))
     return text if copied(passage.source, text) <= COPIED and len(text) < 0.9 * len(passage.source) else None
-
-
-_ASIDE = re.compile(r"\b(?:example|instance|later|now|see|below|above|following)\b|\b(?:this|these|that)\b(?! "
-    r"(?:function|method|class|module|property)s?\b)", re.IGNORECASE)
-_TURN = re.compile(r"(?:However|In contrast|By contrast|On the other hand|Conversely|Nevertheless|But|Instead), "
-    r"(?P<y>.+)$")
-_WHILE = re.compile(r"(?P<cue>While|Whereas|Although|Though) (?P<x>[^,;:]{8,160}), (?P<y>[^;:]{8,200})$")
-_WHEREAS = re.compile(r"(?P<x>[^;:]{12,160}?),? (?P<cue>whereas|while) (?P<y>[^;:]{10,160})$")
-
-
-def contrast(passage: Passage, rng: random.Random) -> str | None:
-    """What the source sets against each other, side by side."""
-    pairs = []
-    for one in passage.paragraphs:
-        for at, statement in enumerate(one.statements):
-            pair = _sides(statement, one.statements[at - 1] if at else None, rng) if statement.free else None
-            if pair:
-                pairs.append(pair)
-    if not pairs:
-        return None
-    lines = []
-    for x, y, cue in pairs:
-        left, right = rng.choice(wording.SIDES)
-        first, second = f"{polished(capitalised(x), rng)}.", f"{polished(capitalised(y), rng)}."
-        small = decapitalised(second)
-        if cue == "while" and small:
-            lines.append(f"{_led(left, first)[:-1]}, while, {right[0].lower()}{right[1:]}, {small}")
-        else:
-            lines.append(f"{_led(left, first)} {_led(right, second)}")
-    text = passage.mask.show("\n\n".join(lines))
-    return text if copied(passage.source, text) <= COPIED and len(text) < 0.95 * len(passage.source) else None
-
-
-def _led(lead: str, said: str) -> str:
-    """A sentence behind words that lead it in; with a colon where it has to keep its capital."""
-    small = decapitalised(said)
-    return f"{lead}, {small}" if small else f"{lead}: {said}"
-
-
-def _sides(statement: Statement, before: Statement | None, rng: random.Random) -> tuple[str, str, str] | None:
-    """Both sides of a contrast, and the conjunction between them if it has to stay."""
-    body = statement.body
-    turn = _TURN.match(body)
-    turned = turn and before is not None and before.free and is_clause(before.body) and is_clause(turn["y"])
-    if turn and before and turned and not weak_start(before.body):
-        return before.body, turn["y"], ""
-    for pattern in (_WHILE, _WHEREAS):
-        found = pattern.match(body)
-        if found and is_clause(found["x"]) and is_clause(found["y"]) and not weak_start(found["x"]):
-            return found["x"], found["y"], "while" if found["cue"].lower() == "while" else ""
-    halves = split_but(body, rng)
-    if halves and len(halves) == 2 and not weak_start(halves[0]):
-        return halves[0], halves[1].partition(", ")[2], ""
-    return None

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .clauses import order_to_passive
 from .parts import Clause, capitalised, clause, decapitalised, fronted, is_clause, trailing, weak_start
-from .restate import polished
+from .restate import condition_polished, polished
 from .verbs import BASES, OF_THIRD, TRANSITIVE
 
 
@@ -31,7 +31,11 @@ _USED = re.compile(r"(?P<done>(?:mainly |primarily |often |usually |typically )?
 _TO = re.compile(r"To (?P<aim>[a-z]+ [^,;:]{4,80}), (?P<main>[^;:]{6,160})$")
 _AIM = re.compile(r"(?P<main>(?:Use|Call|Pass|Set|Specify|Apply|Run) [^,;:]{2,90}?) (?:in order )?to (?P<aim>[a-z]+ "
     r"[^,;:]{4,90})$")
-_IF_YOU = re.compile(r"If you (?:want|wish|need) to (?P<aim>[a-z]+ [^,;:]{4,80}), (?P<main>[^;:]{6,160})$")
+_POINTS = re.compile(r"\b(?:it|them|this|that|these|instead|also|then)\b")
+# Ends of an order behind which `to` opens no aim, and conditions that a question would tear apart.
+_NO_WAY = re.compile(
+    r"\b(?:need|want|wish|have|able|used|order|going|ought|how|what|where|whether|way|when|it|them)$|\bif\b"
+)
 _REASON = re.compile(r"(?P<x>[^;:,]{10,140}?),? (?P<cue>because|since) (?!of\b)(?P<y>[^;:]{8,160})$")
 _YOUR = re.compile(r"\b(?:you|your|we|our|us)\b", re.IGNORECASE)
 _LEANING = re.compile(r"(?:this|these|that|those|such|the (?:same|above|following|latter|former|other)|other"
@@ -126,8 +130,10 @@ def _case(body: str, rng: random.Random, alone: bool) -> Exchange | None:
     small = decapitalised(main)
     if small is None or (alone and _LEANING.match(small)) or len(small.split()) < 6:
         return None
+    if re.search(r"\b(?:not|no|cannot|never|without)\b", found.condition):
+        return None  # a denial in the question and what follows from it in the answer are easily read apart
     asks = ("What happens", "What follows", "What is the outcome" if alone else "And")
-    question = f"{rng.choice(asks)} {found.cue} {polished(found.condition, rng)}?"
+    question = f"{rng.choice(asks)} {found.cue} {condition_polished(found.condition, rng)}?"
     answer = f"{rng.choice(('In that case,', 'Then'))} {polished(small, rng)}."
     return Exchange("case", found.condition, question, answer)
 
@@ -153,23 +159,17 @@ def _reason(body: str, rng: random.Random, alone: bool) -> Exchange | None:
 
 def _way(body: str, rng: random.Random, alone: bool) -> Exchange | None:
     """To x, use y → How do you x? Use y."""
-    for pattern in (_IF_YOU, _TO, _AIM):
+    for pattern in (_TO, _AIM):
         found = pattern.match(body)
-        if found is None or found["aim"].split()[0] not in BASES or re.search(r"\b(?:it|them|this|that|these)\b",
-            found["aim"]):
+        if found is None or found["aim"].split()[0] not in BASES or _POINTS.search(found["aim"]):
             continue
         main = capitalised(found["main"])
-        first = main.split()[0].lower()
-        if pattern is _IF_YOU:
-            return None  # its condition would be lost
-        if (first not in BASES
-            and clause(main) is None) or re.search(r"\b(?:need|want|wish|have|able|used|order|going|ought)$|\bif\b",
-            main):
+        if main.split()[0].lower() not in BASES and clause(main) is None:
             continue
-        if len(main.split()) < 4:
+        if _NO_WAY.search(main) or len(main.split()) < 5:
             continue
-        ask = rng.choice(("How do you", "How does one", "What is the way to")) if not re.search(r"\byour?\b",
-            found["aim"]) else "How do you"
+        asks = ("How do you", "How does one", "What is the way to")
+        ask = "How do you" if re.search(r"\byour?\b", found["aim"]) else rng.choice(asks)
         return Exchange("way", found["aim"], f"{ask} {polished(found['aim'], rng)}?", f"{polished(main, rng)}.")
     return None
 
@@ -192,6 +192,8 @@ def _purpose(body: str, rng: random.Random, alone: bool) -> Exchange | None:
 
 def _result(body: str, rng: random.Random, alone: bool) -> Exchange | None:
     """Return the x → What is returned? The x."""
+    if alone:
+        return None  # nobody would know what of
     verb = body.split(" ", 1)[0]
     made = order_to_passive(body, rng)
     if made is None:

@@ -57,6 +57,11 @@ def polished(body: str, rng: random.Random) -> str:
     return exchanged(new, rng, _SHARE if len(new.split()) > _SHORT else _SHARE / 2)
 
 
+def condition_polished(text: str, rng: random.Random) -> str:
+    """A clause behind `if` or `when`, whose first words have to stay next to it."""
+    return exchanged(adverbs(text, rng), rng, _SHARE)
+
+
 def paragraph(statements: tuple[Statement, ...], rng: random.Random, join: float = 0.6) -> list[str]:
     """The sentences of a paragraph, said otherwise. What no rule may touch stays as it is."""
     found: list[str] = []

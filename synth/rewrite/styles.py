@@ -11,7 +11,7 @@ from ...pipelines.errors import UserError
 from .lists import notes, table
 from .maths import learning_note, proof_outline, worked_example
 from .passage import Passage, drawn, read
-from .prose import contrast, encyclopedic, summary, textbook
+from .prose import encyclopedic, summary, textbook
 from .talk import dialogue, faq
 
 VERSION = 1
@@ -42,7 +42,6 @@ STYLES: dict[str, Style] = {
     "table": Style("table", "knowledge", "facts as rows: subject, statement, condition", table),
     "notes": Style("notes", "knowledge", "a nested list in the short style of notes", notes),
     "summary": Style("summary", "knowledge", "the most central sentences, restated", summary),
-    "contrast": Style("summary", "knowledge", "what the source sets against each other, side by side", contrast),
     "learning_note": Style("tutorial", "maths", "what is given, what is meant, what follows and why", learning_note),
     "worked_example": Style("table", "maths", "chains of equalities as tables, with their operations", worked_example),
     "proof_outline": Style("tutorial", "maths", "claims in order, each with the reason given for it", proof_outline),

@@ -24,11 +24,6 @@ KINDS: tuple[dict[str, str], ...] = tuple(
     )
 )
 IN_SHORT = ("In short", "In brief", "Briefly", "In outline", "In essence", "In a nutshell")
-SIDES = (
-    ("On the one hand", "On the other hand"), ("On one side", "On the other side"), ("In the one case", "By contrast"),
-    ("To begin with", "In contrast"), ("For one thing", "Against this"),
-)  # fmt: skip
-
 
 def series(names: Sequence[str]) -> str:
     """a; a and b; a, b and c."""
@@ -38,14 +33,16 @@ def series(names: Sequence[str]) -> str:
 QUESTION_MARKS = (
     ("**", "**", ""), ("Q: ", "", "A: "), ("### ", "", ""), ("Question: ", "", "Answer: "), ("**Q.** ", "", "**A.** "),
 )  # fmt: skip
-SPEAKERS = (("**Student.**", "**Teacher.**"), ("**Learner.**", "**Tutor.**"), ("**Pupil.**", "**Teacher.**"),
-    ("**Student.**", "**Tutor.**"))
+SPEAKERS = (
+    ("**Student.**", "**Teacher.**"), ("**Learner.**", "**Tutor.**"), ("**Pupil.**", "**Teacher.**"),
+    ("**Student.**", "**Tutor.**"),
+)  # fmt: skip
 ASKS = ("What about {}?", "And what of {}?", "How about {}?", "And {}?", "What of {}?")
 ON = ("And further?", "What further?", "And then?", "And what more?", "What besides?", "What then?", "What more?")
 HEADS = (
-    ("subject", "term", "item", "concept", "about", "matter", "topic", "of what", "in question", "regarding", "concerning"),
-    ("statement", "what is said", "fact", "description", "detail", "assertion", "said of it", "what holds", "remark", "gist"),
-    ("condition", "case", "circumstance", "under which condition", "in which case", "provided", "holds in case"),
+    str.split("subject|term|item|concept|about|matter|topic|of what|in question|regarding|concerning", "|"),
+    str.split("statement|what is said|fact|description|detail|assertion|said of it|what holds|remark|gist", "|"),
+    str.split("condition|case|circumstance|under which condition|in which case|provided|holds in case", "|"),
 )
 """Heads of a table's columns: of its subjects, of what is said of them, and of conditions."""
 NOTE = (
