@@ -66,6 +66,8 @@ class Rules(BaseModel):
 _SELECTS: dict[str, Any] = {"recall": False, "length": (0.05, 3.0)}
 STYLES: dict[str, Rules] = {
     "paraphrase": Rules(),
+    # Wording of its own in every sentence: of logic, only what one class in the place of another tells is judged.
+    "free": Rules(close=1.0, scope=None, role=None, reference=None),
     # Deterministic edits keep most of the wording; whether they are near-copies is measured, not judged.
     "edit": Rules(copied=None, markup="any"),
     "list": Rules(markup="any"),

@@ -30,8 +30,16 @@ def test_hardly_anything_false_passes_and_what_is_true_fails_by_its_form_alone()
     if found["real_sources_changed"] > 50:
         pytest.skip("the packages differ from those that were labelled")
     assert found["real_agreement"] >= 0.8
-    assert found["real_faithful_and_true_by_the_checks"] >= 0.85
+    assert found["real_agreement_on_facts"] >= 0.8
     passed = sum(found[f"real_{style}_unfaithful_passed"] for style in ("paraphrase", "summary", "qa"))
     refused = sum(found[f"real_{style}_unfaithful_refused"] for style in ("paraphrase", "summary", "qa"))
     assert passed <= 0.12 * (passed + refused)
     assert not any(found[f"real_{style}_no_answer_passed"] for style in ("paraphrase", "summary", "qa"))
+
+
+def test_free_paraphrases_pass_by_their_facts_and_most_by_the_rules_made_for_them():
+    found = Counter(verify_real.figures())
+    if found["hand_paraphrases"] < 20:
+        pytest.skip("the packages differ from those that were paraphrased")
+    assert found["hand_passed_by_facts"] >= 0.9 * found["hand_paraphrases"]
+    assert found["hand_passed_by_free"] >= 0.6 * found["hand_paraphrases"]
