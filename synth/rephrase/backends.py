@@ -189,7 +189,10 @@ def environment(stage: Rephrase) -> dict[str, str]:
     if stage.backend != "rule":
         return {}
     from ..rewrite.backend import RuleBackend
+    from ..rewrite.styles import STYLES
 
+    if unknown := [style for style in stage.styles if style not in STYLES]:
+        raise UserError(f"synth.rephrase: rules have no style {unknown[0]!r}; they have: {', '.join(STYLES)}")
     return {"rules": RuleBackend().model}
 
 

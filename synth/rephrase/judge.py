@@ -75,7 +75,8 @@ class JudgeAgain(Stage):
         if style not in self._prompts:
             raise InvalidInput("no_prompt", f"there is no prompt {style!r} to judge by")
         prompt = self._prompts[style]
-        rules = prompt.verifier_rules({**self.rules.get("all", {}), **self.rules.get(style, {})})
+        overrides = {**self.rules.get("all", {}), **self.rules.get(style, {})}
+        rules = prompt.verifier_rules(overrides, rewrite["backend"])
         assert self._judge is not None
         found: list[tuple[str, Sequence[Check]]] = []
         for chunk in rewrite["chunks"]:

@@ -32,6 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...pipelines.errors import UserError
 from ..chat.types import Message
+from ..rewrite.styles import STYLES
 from ..verify.rules import Rules, rules_for
 
 FOLDER = Path(__file__).parent / "prompts"
@@ -87,13 +88,14 @@ class Prompt(BaseModel):
         """The prompt's own words, without anything of a source: what an answer must not repeat."""
         return _VARIABLE.sub("\n", f"{self.system}\n{self.user}")
 
-    def verifier_rules(self, overrides: Mapping[str, Any] | None = None) -> Rules:
-        """Thresholds for its rewrites; `overrides` are the recipe's.
+    def verifier_rules(self, overrides: Mapping[str, Any] | None = None, backend: str = "") -> Rules:
+        """Thresholds for its rewrites; `overrides` are the recipe's. What rules have written is judged as they say.
 
         Raises:
             UserError: an unknown style or threshold.
         """
-        wanted = {**self.rules, **(overrides or {})}
+        own = {"style": STYLES[self.id].verifier} if backend == "rule" and self.id in STYLES else self.rules
+        wanted = {**own, **(overrides or {})}
         style = wanted.pop("style", "paraphrase")
         # YAML has lists where the rules, which are strict, want a pair.
         return rules_for(style, {name: tuple(one) if isinstance(one, list) else one for name, one in wanted.items()})

@@ -191,7 +191,7 @@ class Rephrase(Stage):
         return prompts.chosen(self.styles, folder)
 
     def _rules(self, chosen: dict[str, Prompt]) -> dict[str, Rules]:
-        return {name: one.verifier_rules({**self.rules.get("all", {}), **self.rules.get(name, {})})
+        return {name: one.verifier_rules({**self.rules.get("all", {}), **self.rules.get(name, {})}, self.backend)
                 for name, one in chosen.items()}  # fmt: skip
 
 
