@@ -133,14 +133,14 @@ def _sample(fields: list[tuple[str, ...]], count: int) -> list[str]:
     found: list[str] = []
     for field in fields:
         chunks = list(dict.fromkeys(texts(field)))
-        random.Random("rewrite").shuffle(chunks)
+        random.Random("chunks").shuffle(chunks)
         found += islice(chunks, count // len(fields))
     return found
 
 
 def _maths(count: int) -> list[str]:
     chunks = list(dict.fromkeys(maths_texts(MATHS)))
-    random.Random("rewrite").shuffle(chunks)
+    random.Random("chunks").shuffle(chunks)
     return chunks[:count]
 
 

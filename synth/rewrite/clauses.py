@@ -13,7 +13,18 @@ from collections.abc import Callable
 from .lexicon import OPENERS
 from .masks import HIDDEN
 from .parts import capitalised, clause, decapitalised, fronted, is_clause, is_plural, passive, trailing, weak_start
-from .verbs import AUXILIARIES, BASES, CLAUSE_WORDS, OF_THIRD, PASSIVE, PREPOSITIONS, TRANSITIVE, participle, third
+from .verbs import (
+    AUXILIARIES,
+    BASES,
+    CLAUSE_WORDS,
+    OF_THIRD,
+    PASSIVE,
+    PREPOSITIONS,
+    PRONOUNS,
+    TRANSITIVE,
+    participle,
+    third,
+)
 
 Rule = Callable[[str, random.Random], list[str] | None]
 
@@ -108,7 +119,7 @@ def impersonal(body: str, rng: random.Random) -> list[str] | None:
     if aim is None or any(word in AUXILIARIES | CLAUSE_WORDS | PREPOSITIONS
         for word in aim["np"].split()) or aim["np"] in (
         "it", "them", "this", "that", "these", "those"
-    ) or re.search(r"ly$|(?:^| )(?:more|less|also|instead)\b", aim["np"]):  # fmt: skip
+    ) or aim["np"].endswith("such") or re.search(r"ly$|(?:^| )(?:more|less|also|instead)\b", aim["np"]):  # fmt: skip
         return None
     subject = aim["np"] if found["lead"] else capitalised(aim["np"])
     return [f"{found['lead']}{subject} {found['modal']} be {PASSIVE[found['verb']]}{aim['tail']}"]
@@ -237,7 +248,7 @@ def opener_inside(body: str, rng: random.Random) -> list[str] | None:
     inner = clause(capitalised(found[2]))
     if inner is None or inner.verb not in AUXILIARIES or len(inner.subject) > 50:
         return None
-    if len(inner.subject.split()) == 1 and weak_start(inner.subject):
+    if len(inner.subject.split()) == 1 and inner.subject.lower() in PRONOUNS:
         return None
     return [f"{capitalised(inner.subject)}, {found[1].lower()}, {inner.verb} {inner.rest}"]
 

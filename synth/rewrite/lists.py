@@ -11,10 +11,12 @@ from .parts import Clause, capitalised, clause, fronted, is_clause, trailing, we
 from .passage import Passage, Statement, copied
 from .prose import COPIED
 from .restate import condition_polished, moved, polished, sentence
+from .verbs import AUXILIARIES, CLAUSE_WORDS, OF_THIRD
 
 _ARTICLE = re.compile(rf"^The (?!minimum|maximum|few|number|majority)(?=[a-z{HIDDEN[1:-1]}])")
 _ANY_ARTICLE = re.compile(r"^(?:The|An?) ")
 _OPENING = re.compile(r"(?:an?|the) (?!minimum|maximum|few|number|majority)")
+_NO_ITEM = AUXILIARIES | CLAUSE_WORDS | OF_THIRD.keys()
 _SERIES = re.compile(r"(?P<lead>[^,;:]{10,90}(?:: | include | includes ))(?P<items>[^;:.]{3,60}(?:, "
     r"[^,;:.]{3,60})+,? (?:and|or) [^,;:.]{3,60})$")
 
@@ -44,8 +46,8 @@ def _points(statements: tuple[Statement, ...], rng: random.Random) -> list[list[
             continue
         condition = fronted(statement.body)
         series = _SERIES.match(statement.body)
-        if series and rng.random() < 0.9:
-            items = re.split(r", (?:and |or )?| (?:and|or) (?=[^,]*$)", series["items"])
+        items = re.split(r", (?:and |or )?| (?:and|or) (?=[^,]*$)", series["items"]) if series else []
+        if series and all(_is_item(item) for item in items):
             found.append([f"- {_brief(polished(series['lead'].rstrip(' :'), rng))}:",
                 *(f"  - {item}" for item in items if item)])
         elif condition and is_clause(condition.main) and len(condition.main) > 40:
@@ -54,6 +56,12 @@ def _points(statements: tuple[Statement, ...], rng: random.Random) -> list[list[
         else:
             found += [[f"- {_brief(said.removesuffix('.'))}"] for said in sentence(statement.body, rng)]
     return found
+
+
+def _is_item(text: str) -> bool:
+    """Whether a member of a series is a name, not a clause."""
+    words = set(text.lower().split())
+    return 0 < len(words) < 7 and not words & _NO_ITEM
 
 
 def _brief(body: str) -> str:
@@ -102,7 +110,7 @@ def _row(body: str, rng: random.Random) -> tuple[str, str, str] | None:
     else:
         main, said_when = clause(moved(body, rng)), ""
     if main is None or not main.plain or re.match(r"(?:this|these|that|those) ", main.subject,
-        re.IGNORECASE) or len(main.rest) > 170:
+        re.IGNORECASE) or not 2 < len(main.rest.split()) < 30:
         return None
     if re.search(r"^[Yy]ou|^[Ww]e|^[Uu]sers? ", main.subject):
         return None

@@ -42,7 +42,7 @@ _NO_SUBJECT = (
     (CLAUSE_WORDS - PRONOUNS) | PREPOSITIONS | AUXILIARIES
     | frozenset(str.split("there that who which what only also just not then thus here however otherwise instead "
     "sometimes always never less more most fewer rather note please therefore hence consequently moreover nevertheless "
-    "accordingly still yet"))
+    "accordingly still yet further along together besides"))
 )
 _ENDS_SUBJECT = CLAUSE_WORDS - {"and", "or", "than", "as"}
 _NO_END = frozenset(str.split("only also then still always never now just often not")) | PREPOSITIONS | (
@@ -60,7 +60,7 @@ _PLURALS = frozenset(
         "parses passes permits places plays plots points prints processes produces projects queries ranges reads "
         "records reports requests resets results returns runs samples saves scales scans searches sets shares shows "
         "sorts splits starts stops stores strips sums supports swaps tests ties tracks transforms triggers turns "
-        "types updates uses values visits waits wants works wraps writes yields looks touches covers causes "
+        "types updates uses values visits waits wants works wraps writes yields looks touches covers causes means "
         "reverses"
     )
 )
@@ -166,7 +166,7 @@ def is_plural(clause_: Clause) -> bool:
 def fronted(body: str) -> Condition | None:
     """Of "If x, y"."""
     found = _FRONTED.match(body)
-    if found is None or _SECOND.search(found["y"]) or _SECOND.search(found["x"]):
+    if found is None or _SECOND.search(found["y"]) or _SECOND.search(found["x"]) or " only " in found["y"]:
         return None
     if not (is_clause(found["x"]) or found["cue"] in ("When", "After", "Before", "While") or _bare(found["x"])):
         return None
@@ -178,7 +178,7 @@ def trailing(body: str) -> Condition | None:
     found = _TRAILING.match(body)
     if found is None or ASKS.search(found["y"]) or _SECOND.search(found["x"]) or _SECOND.search(found["y"][5:]):
         return None
-    if _AIMS.search(found["x"]):
+    if _AIMS.search(found["x"]) or " only " in found["y"]:
         return None  # to which of the two the aim belongs is not sure
     if found["cue"] in ("though", "once") and not is_clause(found["x"]):
         return None
@@ -198,6 +198,15 @@ def weak_start(text: str) -> bool:
     return _WEAK_START.match(text) is not None
 
 
+# What readers are told to do; the others, in documentation, say what a function does.
+_ADVICE = frozenset(
+    str.split(
+        "Use Check Visit Read Test Invoke Call Run Pass Send Submit Keep Specify Select Choose Try Consider Enter Open "
+        "Close Install Set Define Add Include Exclude Ignore Provide Describe Create Remove"
+    )
+)
+
+
 def passive(body: str, whole: bool = False) -> str | None:
     """An order or a statement without its subject ("Return the sum", "Returns the sum") with its object as subject.
 
@@ -209,8 +218,7 @@ def passive(body: str, whole: bool = False) -> str | None:
     """
     verb, _, rest = body.partition(" ")
     done = PASSIVE.get(verb.lower())
-    if done is None or not rest or not verb[0].isupper() or verb in ("Use", "Check", "Visit", "Read",
-        "Test") or _ENDS.search(rest):
+    if done is None or not rest or not verb[0].isupper() or verb in _ADVICE or _ENDS.search(rest):
         return None
     words = rest.split(" ")
     if words[0].lower() not in ("the", "a", "an", "all", "each", "every") and not (
@@ -253,9 +261,8 @@ def _object_end(words: list[str], whole: bool) -> int | None:
             continue
         if lower in PREPOSITIONS and words[at - 1].endswith(("ed", "en", "ing")):
             return None
-        if lower in PREPOSITIONS and lower != "of" and (lower not in ("for", "between", "on") or not of):
+        if lower in ("from", "into", "by", "as", "via", "onto"):  # others may belong to the object as well
             return at
-        of = of or lower == "of"
     return len(words)
 
 

@@ -19,8 +19,11 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffd\ud800-\udfff]")
 _LETTERS = re.compile(r"[A-Za-z]+")
 _ENGLISH = frozenset(str.split("the a of to is in and that for are it be with as by on this or an from which can "
     "not if at used when"))
-_LABELLED = re.compile(r"(?:^|[\s(])[\w.*]+(?: \([^)]*\))?: \S.*\s[\w.*]+(?: \([^)]*\))?: |^[A-Z][\w ]{2,14}: ")
-_INNER = re.compile(r"\w\. [A-Z]")  # two sentences that were not told apart
+_LABELLED = re.compile(
+    rf"(?:^|[\s(])[\w.*{HIDDEN[1:-1]}]+(?: {HIDDEN})?: \S.*\s[\w.*{HIDDEN[1:-1]}]+(?: {HIDDEN})?: "
+    rf"|^[A-Z][\w ]{{2,14}}: |^\S+ {HIDDEN}: |\b(?:Args|Arguments|Returns|Parameters|Note): "
+)
+_INNER = re.compile(r"\w\. \S")  # two sentences that were not told apart
 _STARTS = re.compile(rf"[A-Z]|{HIDDEN}|[0-9]")
 
 

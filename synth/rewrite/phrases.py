@@ -111,8 +111,8 @@ def exchanged(sentence: str, rng: random.Random, share: float = 0.85) -> str:
         if " " in new and written.endswith(("ed", "en")) and " " not in written and not _BE.search(sentence, 0,
             one.start("found")):
             return one[0]
-        if written.endswith("ed") and not new.endswith("ed") and _ARTICLE.search(sentence, 0, one.start("found")):
-            return one[0]  # "the made tree"
+        if written.endswith("ed") and _ARTICLE.search(sentence, 0, one.start("found")):
+            return one[0]  # "the created tree", "a modified form": there it is an adjective
         if written.endswith(",") and not new.endswith(","):
             new += ","
         if article == "A" and one.start():

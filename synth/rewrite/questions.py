@@ -17,7 +17,7 @@ from .verbs import BASES, OF_THIRD, TRANSITIVE
 
 
 class Exchange(NamedTuple):
-    """A question and its answer. `kind`: definition, action, case, reason, way, purpose, result; `about`: what is
+    """A question and its answer. `kind`: definition, action, case, reason, way, purpose; `about`: what is
     asked of."""
 
     kind: str
@@ -48,7 +48,7 @@ def asked(body: str, rng: random.Random, alone: bool = True) -> Exchange | None:
     Args:
         alone: the question must be understood without the sentences before.
     """
-    for ask in (_way, _case, _reason, _purpose, _definition, _action, _result):
+    for ask in (_way, _case, _reason, _purpose, _definition, _action):
         found = ask(body, rng, alone)
         if found is not None:
             return found
@@ -108,7 +108,7 @@ _STATES = frozenset(
     str.split(
         "have mean require need indicate denote contain hold represent depend consist refer correspond belong rely "
         "appear exist differ occur happen remain become stand seem lie result apply imply want assume expect live "
-        "behave come go look begin follow work point do let"
+        "behave come go look begin follow work point do let tend cover"
     )
 )
 
@@ -188,20 +188,3 @@ def _purpose(body: str, rng: random.Random, alone: bool) -> Exchange | None:
     plural = found.verb == "are"
     opening = rng.choice(("They are used", "They serve") if plural else ("It is used", "It serves"))
     return Exchange("purpose", subject, question, f"{opening} {polished(used['aim'], rng)}.")
-
-
-def _result(body: str, rng: random.Random, alone: bool) -> Exchange | None:
-    """Return the x → What is returned? The x."""
-    if alone:
-        return None  # nobody would know what of
-    verb = body.split(" ", 1)[0]
-    made = order_to_passive(body, rng)
-    if made is None:
-        return None
-    inner = clause(made[0])
-    if inner is None or inner.verb not in ("is", "are"):
-        return None
-    done, _, tail = inner.rest.partition(" ")
-    if tail or verb.lower().rstrip("s") in ("set", "get", "test", "check") or len(inner.subject.split()) < 4:
-        return None
-    return Exchange("result", inner.subject, f"What is {done}?", f"{inner.subject}.")

@@ -49,7 +49,7 @@ NOTE = (
     ("Given", "Meaning", "What follows", "Why", "To note", "Formula"),
     ("Assumed", "Definition", "Conclusion", "Reason", "Stated", "Equation"),
     ("Setting", "Notation", "Consequence", "Explanation", "Fact", "Relation"),
-    ("Start", "Terms", "It follows", "Why", "Remark", "Formula"),
+    ("Premise", "Terms", "It follows", "Why", "Remark", "Formula"),
 )
 """Of a learning note: what is given, defined, follows, why, what is said besides, and what is said by a formula."""
 OUTLINE = (("Claim", "Reason", "Consequence", "Assumption", "Definition"),

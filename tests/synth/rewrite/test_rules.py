@@ -64,6 +64,9 @@ def test_a_rule_moves_clauses(rule: Callable, before: str, after: list[str]) -> 
         (clauses.front, "The time when the file is opened"),
         (clauses.front, "It is created and the log is written only if the path is missing"),
         (clauses.front, "The cache is kept if it is `True` to prevent calling the function twice"),
+        (clauses.front, "The mean is only defined if the values are positive"),
+        (clauses.order_to_passive, "Invoke the handler of the session"),
+        (clauses.impersonal, "You can add tags such as the name of the owner"),
         (clauses.back, "If the path is missing, it is created"),  # the pronoun would lose its noun
         (clauses.to_passive, "The storage contains the rows of the table and returns them"),
         (clauses.order_to_passive, "Use this option to limit the output"),  # advice
@@ -112,7 +115,8 @@ def test_sentences_are_joined(first: str, second: str, both: str | None) -> None
 
 def test_phrases_keep_articles_and_capitals() -> None:
     assert exchanged("In order to sort, an appropriate key is needed", FIRST) == "To sort, a suitable key is necessary"
-    assert exchanged("the needed key of plan A depends on B", FIRST).endswith("plan A is dependent on B")
+    assert exchanged("plan A results in B", FIRST) == "plan A leads to B"
+    assert exchanged("kept, in which case it is read", FIRST) == "kept, in which case it is read"
     assert exchanged("`use-in order to`", FIRST) == "`use-in order to`"
     assert opened("It isn't kept, e.g. on disk; they're lost") == "It is not kept, for example on disk; they are lost"
 

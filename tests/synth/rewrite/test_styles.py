@@ -88,3 +88,15 @@ def test_the_back_end_answers_and_refuses() -> None:
     assert refused.value.code == "unsuitable"
     assert not backend.stored
     backend.close()
+
+
+def test_notes_nest_a_series_and_what_follows_a_condition() -> None:
+    source = (
+        "The reader accepts these formats: plain text, compressed archives, and folders of files. In order to read an "
+        "archive, the reader unpacks it first.\n\nIf the archive is damaged, the reader raises an error with the name "
+        "of the first damaged file. Additionally, the list of files that is returned is sorted by name."
+    )
+    texts = [text for seed in SEEDS if (text := rewrite(source, "notes", seed))]
+    assert texts
+    assert all("  - compressed archives\n  - folders of files" in text for text in texts)
+    assert all(re.search(r"^- If the archive is damaged:\n  - ", text, re.MULTILINE) for text in texts)
