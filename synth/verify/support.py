@@ -14,6 +14,7 @@ from .facts import FactSheet, Sentence
 from .result import Check, at_least
 from .rules import Rules
 
+_FEW = 8  # failing sentences; where more fail, no counterpart saves the rewrite
 _ALIKE = 0.5  # share of all words, function words too, from which on a sentence is the counterpart of another
 _LONG = 7  # words of content, from which on a sentence must meet the threshold in full
 
@@ -36,23 +37,24 @@ def claims(source: Source, rewrite: FactSheet, alignment: Alignment, rules: Rule
 
 def _excuse(shares: list[float], limit: float, sheet: FactSheet, other: FactSheet) -> None:
     """Raise the shares of failing sentences that have a counterpart by all words: each the other's nearest."""
-    for number, share in enumerate(shares):
-        if share < limit:
-            there, alike = _nearest(_spelled(sheet, number), other)
-            if alike >= _ALIKE and _nearest(_spelled(other, there), sheet)[1] <= alike:
-                shares[number] = alike
+    failing = [number for number, share in enumerate(shares) if share < limit]
+    if not 0 < len(failing) <= _FEW:
+        return
+    mine, theirs = _spelled(sheet), _spelled(other)
+    for number in failing:
+        there, alike = _nearest(mine[number], theirs)
+        if alike >= _ALIKE and _nearest(theirs[there], mine)[1] <= alike:
+            shares[number] = alike
 
 
-def _spelled(sheet: FactSheet, number: int) -> Counter[str]:
-    sentence = sheet.sentences[number]
-    return Counter([word.lower for word in sheet.words[sentence.low : sentence.high]])
+def _spelled(sheet: FactSheet) -> list[Counter[str]]:
+    return [Counter([word.lower for word in sheet.words[one.low : one.high]]) for one in sheet.sentences]
 
 
-def _nearest(words: Counter[str], sheet: FactSheet) -> tuple[int, float]:
+def _nearest(words: Counter[str], sentences: list[Counter[str]]) -> tuple[int, float]:
     """The sentence that shares most words, of content or not, and the share."""
     best, alike = -1, 0.0
-    for number in range(len(sheet.sentences)):
-        other = _spelled(sheet, number)
+    for number, other in enumerate(sentences):
         share = 2 * (words & other).total() / max(1, words.total() + other.total())
         if share > alike:
             best, alike = number, share
