@@ -49,6 +49,7 @@ class Rephrase(Stage):
             only, as much as a chunk, so that each has a style that suits it.
         least_words: shorter chunks are left out.
         maths: check equations and results.
+        fact_sheets: store with each chunk what its source states: numbers, dates, names, cues of logic, formulas, code.
         reader: shares of the rewrites that a model reads once more (see `ReaderOptions`); it is the one that writes, or
             `reader_endpoint`.
         rules: thresholds that differ, by style or under `all`.
@@ -75,6 +76,7 @@ class Rephrase(Stage):
     excerpt_tokens: int | None = Field(default=None, ge=16)
     least_words: int = Field(default=25, ge=1)
     maths: bool = False
+    fact_sheets: bool = False
     reader: ReaderOptions | None = None
     reader_endpoint: Endpoint | None = None
     rules: dict[str, dict[str, Any]] = {}
@@ -135,7 +137,7 @@ class Rephrase(Stage):
         for number in range(len(layout.excerpts)):
             for assignment, asked in self._rewrites(record, layout, number, left):
                 about = Made(self.backend, state.opened.model, state.prompts[assignment.style], assignment, number)
-                made += [row(record, run, about) for run in runs(asked)]
+                made += [row(record, run, about, self.fact_sheets) for run in runs(asked)]
         if not made:
             told = ", ".join(f"{count} {code}" for code, count in left.most_common(4)) or "no sentence"
             raise Filtered("nothing_rewritten", told)

@@ -6,7 +6,7 @@ needed to judge it again without a call is in it: the chunks as the source has t
 
     style, perspective, length, prompt {id, version, sha256}, backend, model, excerpt
     chunks [{source [start, end], at [start, end] in the document, text [start, end], verdict, attempts, finish,
-             checks [[name, value, threshold, ok, code, spans, of_source], …]}]
+             checks [[name, value, threshold, ok, code, spans, of_source], …]; facts, if asked for}]
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import orjson
 from datatrove.data import Document
 
 from ...pipelines.record import add_check
+from ..verify.facts import fact_sheet
 from ..verify.result import Check
 from .assign import Assignment
 from .prompts import Prompt
@@ -56,8 +57,8 @@ def runs(asked: Sequence[Asked]) -> Iterator[list[Asked]]:
         yield run
 
 
-def row(document: Document, run: Sequence[Asked], made: Made) -> Document:
-    """The record of one run. Its id is the engine's to give."""
+def row(document: Document, run: Sequence[Asked], made: Made, sheets: bool = False) -> Document:
+    """The record of one run, with the fact sheets of its chunks if they are wanted. Its id is the engine's to give."""
     text, source, chunks = "", "", []
     for one in run:
         assert one.verdict is not None
@@ -68,6 +69,7 @@ def row(document: Document, run: Sequence[Asked], made: Made) -> Document:
             "text": [len(text), len(text) + len(one.text)], "verdict": one.verdict.verdict, "attempts": one.attempts,
             "finish": one.finish,
             "checks": [_packed(check) for check in one.verdict.checks],
+            **({"facts": fact_sheet(said).as_json()} if sheets else {}),
         })  # fmt: skip
         text, source = text + one.text, source + said
     extra = {

@@ -130,6 +130,16 @@ def test_a_run_of_chunks_is_one_record_whose_places_are_right():
         assert source in DOCUMENT[slice(*chunk["at"])]
 
 
+def test_fact_sheets_are_stored_when_asked_for():
+    found, _, prompt = rewrite(good)
+    (run,) = runs(found)
+    about = Made("endpoint", "toy", prompt, ASSIGNMENT, 0)
+    sheet = rewrite_of(row(document(), run, about, sheets=True))["chunks"][1]["facts"]
+    assert [(one["value"], one["unit"]) for one in sheet["numbers"]] == [(5, "minutes")]
+    assert [one["class"] for one in sheet["conditions"]] == ["if"]
+    assert "facts" not in rewrite_of(row(document(), run, about))["chunks"][1]
+
+
 @pytest.mark.parametrize("code", ["http_400", "unsuitable"])
 def test_a_chunk_that_is_refused_is_a_gap(code):
     def answer(request: Request):
