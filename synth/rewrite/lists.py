@@ -9,7 +9,7 @@ from . import wording
 from .masks import HIDDEN
 from .parts import Clause, capitalised, clause, fronted, is_clause, trailing, weak_start
 from .passage import Passage, Statement, copied
-from .prose import COPIED
+from .prose import COPIED, alike
 from .restate import condition_polished, moved, polished, sentence
 from .verbs import AUXILIARIES, CLAUSE_WORDS, OF_THIRD
 
@@ -77,12 +77,16 @@ def _brief(body: str) -> str:
 def table(passage: Passage, rng: random.Random) -> str | None:
     """Facts as rows: what it is about, what is said of it, and under which condition if any row has one."""
     rows: list[tuple[str, str, str]] = []
-    for statement in passage.statements():
+    told: list[str] = []
+    for statement in passage.statements()[:100]:
+        if any(alike(statement.body, other) for other in told):
+            continue
         row = _row(statement.body, rng)
         if row is None or passage.mask.show(row[0]) in ("None", "True", "False"):
             continue
         if "|" not in passage.mask.show("".join(row)):
             rows.append(row)
+            told.append(statement.body)
     if len(rows) < 3:
         return None
     lower = passage.source.lower()

@@ -133,7 +133,7 @@ def letters(text: str) -> list[str]:
     return sorted(re.findall(HIDDEN, text))
 
 
-_TOKEN = re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$|`[^`\n]+`|\w+", re.DOTALL)
+_TOKEN = re.compile(r"\$\$.+?\$\$|\$(?=[^\s\d\"'])[^$\n]+\$|`[^`\n]+`|\w+", re.DOTALL)
 _MARKS = re.compile(r"^\s*(?:\d{1,3}[.)]|[-*+]) ", re.MULTILINE)
 
 

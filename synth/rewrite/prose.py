@@ -17,7 +17,7 @@ _ASIDE = re.compile(
     r"|\b(?:this|these|that)\b(?! (?:function|method|class|module|property)s?\b)",
     re.IGNORECASE,
 )
-COPIED = 0.55
+COPIED = 0.53
 """What share of its 8-word runs a rewrite may have in common with its source: less than the verifier allows."""
 
 
@@ -109,7 +109,11 @@ def summary(passage: Passage, rng: random.Random) -> str | None:
         central -= 0.7 * (_ASIDE.search(statement.body) is not None)
         ranked.append((central - 4 * copied(statement.body, said), at, said))
     wanted = max(2, round(0.4 * len(statements)))
-    chosen = sorted(sorted(ranked, reverse=True)[:wanted], key=lambda one: one[1])
+    chosen: list[tuple[float, int, str]] = []
+    for one in sorted(ranked, reverse=True):
+        if len(chosen) < wanted and not any(alike(statements[one[1]].body, statements[at].body) for _, at, _ in chosen):
+            chosen.append(one)
+    chosen.sort(key=lambda one: one[1])
     if len(chosen) < 2:
         return None
     first = decapitalised(chosen[0][2])
@@ -117,3 +121,9 @@ def summary(passage: Passage, rng: random.Random) -> str | None:
     parts = [f"{lead}, {first}" if first else chosen[0][2], *(said for _, _, said in chosen[1:])]
     text = passage.mask.show(" ".join(parts))
     return text if copied(passage.source, text) <= COPIED and len(text) < 0.9 * len(passage.source) else None
+
+
+def alike(first: str, second: str) -> bool:
+    """Whether two sentences say nearly the same, or the same of two things."""
+    one, other = set(re.findall(r"\w{3,}", first.lower())), set(re.findall(r"\w{3,}", second.lower()))
+    return 4 * len(one & other) > 3 * min(len(one), len(other))

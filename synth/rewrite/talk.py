@@ -11,7 +11,6 @@ from .passage import Passage, Statement, copied
 from .prose import COPIED
 from .questions import Exchange, asked
 from .restate import sentence
-from .topics import topics
 
 _LEAST = 2  # exchanges of a FAQ or a dialogue
 
@@ -46,11 +45,10 @@ def faq(passage: Passage, rng: random.Random) -> str | None:
 
 def dialogue(passage: Passage, rng: random.Random) -> str | None:
     """A student asks and a teacher answers; what answers no question the teacher adds."""
-    named = topics(passage, 6)
     student, teacher = rng.choice(wording.SPEAKERS)
     alike, statements = _alike(passage), passage.statements()
     turns: list[tuple[str, list[str]]] = []
-    asks, further = rng.sample(wording.ASKS, len(wording.ASKS)), rng.sample(wording.ON, len(wording.ON))
+    further = rng.sample(wording.ON, len(wording.ON))
     used: set[str] = set()
     questions = 0
     for one in passage.paragraphs:
@@ -67,12 +65,7 @@ def dialogue(passage: Passage, rng: random.Random) -> str | None:
                 turns += [(student, [found.question]), (teacher, [found.answer])]
                 continue
             said = sentence(statement.body, rng)
-            about = next((name for name in named if name in statement.body and name not in used),
-                None) if not at else None
-            if about is not None and asks:
-                used.add(about)
-                turns.append((student, [asks.pop().format(about)]))
-            elif turns and not at and further and len(turns[-1][1]) > 1:
+            if turns and not at and further and len(turns[-1][1]) > 1:
                 turns.append((student, [further.pop()]))
             if turns and turns[-1][0] == teacher:
                 turns[-1][1].extend(said)

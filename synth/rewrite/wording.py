@@ -37,7 +37,6 @@ SPEAKERS = (
     ("**Student.**", "**Teacher.**"), ("**Learner.**", "**Tutor.**"), ("**Pupil.**", "**Teacher.**"),
     ("**Student.**", "**Tutor.**"),
 )  # fmt: skip
-ASKS = ("What about {}?", "And what of {}?", "How about {}?", "And {}?", "What of {}?")
 ON = ("And further?", "What further?", "And then?", "And what more?", "What besides?", "What then?", "What more?")
 HEADS = (
     str.split("subject|term|item|concept|about|matter|topic|of what|in question|regarding|concerning", "|"),

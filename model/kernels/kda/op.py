@@ -75,7 +75,7 @@ def _check(operands: dict[str, Tensor | None], lower_bound: float) -> None:
         raise ValueError("there are no tokens")
     if K not in HEAD_SIZES or V not in HEAD_SIZES:
         raise ValueError(f"heads have {K} key and {V} value channels, but the kernels take {HEAD_SIZES}")
-    activation = torch.bfloat16 if q.device.type == "cuda" else torch.float32
+    activation = torch.bfloat16 if q.device.type == "cuda" else q.dtype
     shapes = {
         "q": (B, T, H, K), "k": (B, T, H, K), "v": (B, T, H, V), "z": (B, T, H, K), "beta_logit": (B, T, H),
         "A_log": (H,), "dt_bias": (H * K,),

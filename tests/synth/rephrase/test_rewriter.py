@@ -136,7 +136,7 @@ def test_fact_sheets_are_stored_when_asked_for():
     about = Made("endpoint", "toy", prompt, ASSIGNMENT, 0)
     sheet = rewrite_of(row(document(), run, about, sheets=True))["chunks"][1]["facts"]
     assert [(one["value"], one["unit"]) for one in sheet["numbers"]] == [(5, "minutes")]
-    assert [one["class"] for one in sheet["conditions"]] == ["if"]
+    assert [one["class"] for one in sheet["conditions"]] == ["unless"]
     assert "facts" not in rewrite_of(row(document(), run, about))["chunks"][1]
 
 

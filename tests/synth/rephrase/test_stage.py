@@ -302,7 +302,8 @@ def test_the_report_shows_texts_beside_their_sources_and_nothing_as_markup(made,
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"backend": "embedded", "styles": {"encyclopaedic": 1}}, r"no prompt 'encyclopaedic' \(did you mean 'encyclopedic'\?\)"),
+        ({"backend": "embedded", "styles": {"encyclopaedic": 1}},
+         r"no prompt 'encyclopaedic' \(did you mean 'encyclopedic'\?\)"),
         ({"styles": {"timeline": 1}}, "rules have no style 'timeline'; they have: encyclopedic"),
         ({"styles": {"faq": 0}}, "the weight of style 'faq' is not above 0"),
         ({"backend": "endpoint"}, "backend endpoint needs endpoint"),
