@@ -69,6 +69,8 @@ def front(body: str, rng: random.Random) -> list[str] | None:
     if " and " in found.main and found.cue not in ("if", "when", "unless"):
         return None
     main = _as_main(found.main)
+    if weak_start(found.main) or " then " in found.condition:
+        return None
     if main is None or (small := decapitalised(main)) is None or not _clear(found.main):
         return None
     return [f"{capitalised(found.cue)} {found.condition}, {small}"]
@@ -79,7 +81,7 @@ def back(body: str, rng: random.Random) -> list[str] | None:
     found = fronted(body)
     if found is None or weak_start(found.main) or weak_start(found.condition) or "," in found.main:
         return None
-    if found.cue in ("after", "before", "while", "until", "though"):
+    if found.cue in ("after", "before", "while", "until", "though") or re.search(r"\b(?:it|them)\b", found.main):
         return None
     if not _clear(found.main) or (" and " in found.main and clause(capitalised(found.main)) is None):
         return None
@@ -186,7 +188,7 @@ def split_but(body: str, rng: random.Random) -> list[str] | None:
     if found is None or not is_clause(found["y"]) or clause(found["x"]) is None:
         return None
     small = decapitalised(found["x"])
-    simple = small and not weak_start(found["x"]) and not re.search(r",|\b(?:if|when)\b", found["x"])
+    simple = small and not weak_start(found["x"]) and not re.search(r",|\b(?:if|when|that)\b", found["x"])
     if simple and rng.random() < 0.6:
         return [f"{rng.choice(('Although', 'Though', 'Even though'))} {small}, {found['y']}"]
     return [found["x"], f"{rng.choice(('Nevertheless', 'Even so', 'However'))}, {found['y']}"]

@@ -246,9 +246,11 @@ def _object_end(words: list[str], whole: bool) -> int | None:
         if not at:
             continue
         if lower in CLAUSE_WORDS - {"and"} or lower == "to" or lower in AUXILIARIES or lower.endswith(("ing", "ly")):
-            closes = not whole and at > 1 - bool(_HIDDEN_ONLY.match(words[0])) and not words[at - 1].endswith(("ed",
-                "en")) and lower in ("to", "when", "if", "whenever", "unless")
-            return at if closes else None
+            if whole or lower not in ("to", "when", "if", "whenever", "unless") or words[at - 1].endswith(("ed", "en")):
+                return None
+            if lower == "to" and (at + 1 == len(words) or words[at + 1].lower() not in BASES):
+                return None  # "relative to", "equal to"
+            return at if at > 1 or _HIDDEN_ONLY.match(words[0]) else None
         if lower in OF_THIRD and lower not in _PLURALS:
             return None
         if whole:
