@@ -45,7 +45,7 @@ def report(
 def calibrate(
     places: From,
     style: Annotated[str, typer.Option("--style", help="Whose rules: a style of the verifier.")] = "paraphrase",
-    pairs: Annotated[int, typer.Option("--pairs", min=1, help="How many chunks to damage, at most.")] = 400,
+    pairs: Annotated[int, typer.Option("--pairs", min=1, help="How many rewrites to judge, about.")] = 400,
     seed: Annotated[int, typer.Option("--seed")] = 0,
     job: Job = None,
     json: Json = False,
