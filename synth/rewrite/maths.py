@@ -17,10 +17,10 @@ from .equalities import Link, chain, operation
 from .masks import HIDDEN
 from .parts import capitalised, is_clause
 from .passage import Passage, Statement, copied
-from .prose import COPIED
 from .restate import polished, sentence
 from .topics import label
 
+_COPIED = 0.48  # less than in prose: the verifier counts what a formula is made of otherwise
 _FORMULA = re.compile(r"\$|\\\(|\\\[|\\begin\{")
 _ONLY_FORMULA = re.compile(rf"{HIDDEN}[.,;]?$")
 _GIVEN = re.compile(r"(?:Let|Suppose|Assume|Given|Consider|Denote|Fix|Here,?|We (?:assume|consider|denote|write)"
@@ -217,4 +217,4 @@ def _checked(passage: Passage, text: str) -> str | None:
     for letter in set(re.findall(HIDDEN, passage.mask.text)):
         if passage.mask.shown(letter) not in shown:
             return None
-    return shown if copied(passage.source, shown) <= COPIED else None
+    return shown if copied(passage.source, shown) <= _COPIED else None
