@@ -3,8 +3,7 @@
 SmolLM2-135M-Instruct rewrote, summarised and asked about chunks of the suite's packages. Each answer was read beside
 its source, before any verdict was known, and labelled: `faithful` (says nothing that the source does not say, and in a
 paraphrase leaves out nothing of weight), `unfaithful`, or `no_answer` (not what was asked for: loops, continuations,
-talk). The sources are not stored but found again in the installed packages, by file and characters, and checked by
-their hash: rows whose package has changed since are left out and counted.
+talk). How they are stored is told in `verify_labelled`; rows whose package has changed since are left out and counted.
 
 What so small a model says truly, it mostly copies. How many true sentences in other words the verifier refuses is told
 by 27 paraphrases that were written by hand for it, before any verdict, with other words and another order in nearly
@@ -13,19 +12,13 @@ every sentence: they are judged by the rules of `paraphrase`, by those of `free`
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import orjson
-
-from ...pipelines.errors import UserError
 from ..verify.rules import rules_for
 from ..verify.verify import verify
-from .verify_texts import document
+from .verify_labelled import with_texts
 
 LABELS = Path(__file__).with_suffix(".jsonl")
 HAND = Path(__file__).with_name("verify_hand.jsonl")
@@ -35,37 +28,18 @@ FORM = frozenset({"copy", "ratio", "format", "length", "loop", "lang", "template
 LOGIC_OFF = {"negation": None, "modal": None, "quantifier": None, "comparator": None}
 
 
-class Labelled(NamedTuple):
-    """A rewrite as it was read: its source's characters, the style asked for, the server's reason for stopping."""
-
-    package: str
-    file: str
-    span: tuple[int, int]
-    sha256: str
-    style: str
-    finish: str
-    text: str
-    label: str
-    note: str
-
-
-def labelled(path: Path = LABELS) -> list[Labelled]:
-    """All rewrites of a file, in the order in which they were read."""
-    rows = [orjson.loads(line) for line in path.read_bytes().splitlines()]
-    return [Labelled(**{**row, "span": tuple(row["span"])}) for row in rows]
-
-
 def figures() -> dict[str, Any]:
     """Counts by style, label and verdict; shares of agreement; how many sources were not found again.
 
     `real_agreement`: of all verdicts. `real_agreement_on_facts`: on answers, of the checks that are no matter of form.
     """
     seen: Counter[str] = Counter()
-    for row, source in _with_sources(LABELS):
-        if source is None:
+    for found in with_texts(LABELS):
+        if found is None:
             seen["changed"] += 1
             continue
-        codes = set(verify(source, row.text, row.style, finish=row.finish).codes)
+        row, source, text = found
+        codes = set(verify(source, text, row.style, finish=row.finish).codes)
         true = row.label == "faithful"
         seen["all"] += 1
         seen["agreed"] += true == (not codes)
@@ -86,25 +60,11 @@ def figures() -> dict[str, Any]:
 def _by_hand() -> dict[str, int]:
     """How many true paraphrases pass."""
     passed: Counter[str] = Counter()
-    for row, source in _with_sources(HAND):
-        if source is not None:
+    for found in with_texts(HAND):
+        if found is not None:
+            _, source, text = found
             passed["hand_paraphrases"] += 1
             for name, rules in (("paraphrase", rules_for("paraphrase")), ("free", rules_for("free")),
                                 ("facts", rules_for("free", LOGIC_OFF))):  # fmt: skip
-                passed[f"hand_passed_by_{name}"] += not verify(source, row.text, rules=rules).codes
+                passed[f"hand_passed_by_{name}"] += not verify(source, text, rules=rules).codes
     return dict(passed)
-
-
-def _with_sources(path: Path) -> Iterator[tuple[Labelled, str | None]]:
-    find = cache(_prose)
-    for row in labelled(path):
-        text = find(row.package, row.file)[slice(*row.span)]
-        same = hashlib.sha256(text.encode()).hexdigest().startswith(row.sha256)
-        yield row, text if same else None
-
-
-def _prose(package: str, file: str) -> str:
-    try:
-        return document(package, file).text
-    except UserError:
-        return ""

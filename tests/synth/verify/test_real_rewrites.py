@@ -6,12 +6,13 @@ from collections import Counter
 
 import pytest
 from k3data.synth.bench import verify_real
+from k3data.synth.bench.verify_labelled import labelled
 from k3data.synth.bench.verify_texts import document, documents
 from k3data.synth.verify.sentences import chunks
 
 
 def test_at_least_two_hundred_are_labelled_each_once_and_with_a_reason():
-    rows = verify_real.labelled()
+    rows = labelled(verify_real.LABELS)
     assert len(rows) >= 200
     assert len({(row.package, row.file, row.span, row.style) for row in rows}) == len(rows)
     assert {row.label for row in rows} == {"faithful", "unfaithful", "no_answer"}
