@@ -1,4 +1,4 @@
-"""Which back end a recipe means, opened together with the calls and the account that belong to it.
+"""What a recipe says of the back end, and the back end opened, with the calls and the account that belong to it.
 
 Modules of back ends are imported when one is opened: rules need no HTTP client, and a server no model file.
 """
@@ -8,21 +8,19 @@ from __future__ import annotations
 import hashlib
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...pipelines.errors import UserError
-from ...pipelines.stage import Context
+from ...pipelines.stage import Context, Stage
 from ...pipelines.store import open_store
 from ..chat.spend import Price, Spend, Summary
 from ..chat.store import Calls
 from ..chat.types import Backend, Reply, Request
-from .prompts import READERS, load_prompts
 
 if TYPE_CHECKING:
     from ..chat.endpoint import Endpoint as Server
-    from .rephrase import Rephrase
 
 DEMO = " (demonstration)"
 """Ends the name of a model that is for trying things out."""
@@ -99,36 +97,86 @@ class Opened:
             self._spend.close()
 
 
-def open_backend(stage: Rephrase, context: Context) -> Opened:
-    """Raises UserError, see each back end."""
-    paid = [one for one in (stage.endpoint if stage.backend == "endpoint" else None, stage.reader_endpoint) if one]
-    spend = calls = None
-    if paid or stage.backend == "embedded":
-        # One price for both models: the higher, so that a cap is kept whichever is asked.
-        price = Price(*(max((getattr(one, name) for one in paid), default=0.0)
-                        for name in ("usd_in", "usd_out", "usd_per_hour")))  # fmt: skip
-        spend = Spend(account_url(stage, context), price, stage.budget_usd)
-        calls = Calls(context.beside(stage.calls), spend)
-    reading = _server(stage.reader_endpoint, spend) if stage.reader_endpoint and spend else None
-    return Opened(_writing(stage, context, spend), calls, spend, reading)
+class Asking(Stage):
+    """A stage that asks a back end; its parameters are described where they are inherited.
 
+    Raises:
+        UserError: when it is opened: what the back end needs is missing or wrong.
+    """
 
-def _writing(stage: Rephrase, context: Context, spend: Spend | None) -> Backend:
-    if stage.backend == "rule":
-        from ..rewrite.backend import RuleBackend
+    backend: Literal["rule", "endpoint", "embedded", "replay"] = "rule"
+    endpoint: Endpoint | None = None
+    recorded: str | None = None
+    reader_endpoint: Endpoint | None = None
+    calls: str = "calls"
+    budget_usd: float | None = Field(default=None, gt=0)
 
-        return RuleBackend()
-    if stage.backend == "replay":
-        from ..chat.replay import Replay
+    def reads(self, context: Context) -> dict[str, str]:
+        """What the answers depend on beside the parameters. No server is asked."""
+        found = {}
+        if self.backend == "endpoint" and self.endpoint is not None:
+            found = {"model": self.endpoint.model, "model fingerprint": self.endpoint.fingerprint}
+        if self.backend == "replay":
+            found = {"recorded answers": hashlib.sha256(self._recorded(context).read_bytes()).hexdigest()[:16]}
+        if self.reader_endpoint is not None:
+            found |= {"reader": self.reader_endpoint.model, "reader fingerprint": self.reader_endpoint.fingerprint}
+        return found
 
-        return Replay(_recorded(stage, context))
-    if stage.backend == "embedded":
-        from ..chat.embedded import Embedded
+    def account(self, context: Context) -> Summary | None:
+        """What the run has spent so far; None for a back end that nobody pays for."""
+        if self.backend in ("rule", "replay") and self.reader_endpoint is None:
+            return None
+        return Spend.read(self._account_url(context))
 
-        return Embedded()
-    assert stage.endpoint is not None
-    assert spend is not None
-    return _server(stage.endpoint, spend)
+    def status(self, context: Context) -> str:
+        summary = self.account(context)
+        return summary.line() if summary else ""
+
+    def spent(self, context: Context) -> float:
+        summary = self.account(context)
+        return summary.usd if summary else 0.0
+
+    def open_backend(self, context: Context) -> Opened:
+        """Raises UserError, see each back end."""
+        paid = [one for one in (self.endpoint if self.backend == "endpoint" else None, self.reader_endpoint) if one]
+        spend = calls = None
+        if paid or self.backend == "embedded":
+            # One price for both models: the higher, so that a cap is kept whichever is asked.
+            price = Price(*(max((getattr(one, name) for one in paid), default=0.0)
+                            for name in ("usd_in", "usd_out", "usd_per_hour")))  # fmt: skip
+            spend = Spend(self._account_url(context), price, self.budget_usd)
+            calls = Calls(context.beside(self.calls), spend)
+        reading = _server(self.reader_endpoint, spend) if self.reader_endpoint and spend else None
+        return Opened(self._writing(context, spend), calls, spend, reading)
+
+    def _writing(self, context: Context, spend: Spend | None) -> Backend:
+        if self.backend == "rule":
+            from ..rewrite.backend import RuleBackend
+
+            return RuleBackend()
+        if self.backend == "replay":
+            from ..chat.replay import Replay
+
+            return Replay(self._recorded(context))
+        if self.backend == "embedded":
+            from ..chat.embedded import Embedded
+
+            return Embedded()
+        assert self.endpoint is not None
+        assert spend is not None
+        return _server(self.endpoint, spend)
+
+    def _account_url(self, context: Context) -> str:
+        """Where the account of this output lies, among the calls."""
+        output = open_store(context.output).url
+        return f"{context.beside(self.calls)}/accounts/{hashlib.sha256(output.encode()).hexdigest()[:16]}"
+
+    def _recorded(self, context: Context) -> Path:
+        assert self.recorded is not None
+        path = context.base / self.recorded
+        if not path.is_file():
+            raise UserError(f"synth.rephrase: the file of recorded answers {path} does not exist")
+        return path
 
 
 def _server(options: Endpoint, spend: Spend) -> Backend:
@@ -165,59 +213,5 @@ class _CheckedFirst:
         self._server.close()
 
 
-def account_url(stage: Rephrase, context: Context) -> str:
-    """Where the account of this output lies, among the calls."""
-    output = open_store(context.output).url
-    return f"{context.beside(stage.calls)}/accounts/{hashlib.sha256(output.encode()).hexdigest()[:16]}"
-
-
-def account(stage: Rephrase, context: Context) -> Summary | None:
-    """What the run has spent so far; None for a back end that nobody pays for."""
-    if stage.backend in ("rule", "replay") and stage.reader_endpoint is None:
-        return None
-    return Spend.read(account_url(stage, context))
-
-
-def status(stage: Rephrase, context: Context) -> str:
-    """The account in a few words."""
-    summary = account(stage, context)
-    return summary.line() if summary else ""
-
-
-def environment(stage: Rephrase) -> dict[str, str]:
-    """Versions that the answers depend on."""
-    if stage.backend != "rule":
-        return {}
-    from ..rewrite.backend import RuleBackend
-    from ..rewrite.styles import STYLES
-
-    if unknown := [style for style in stage.styles if style not in STYLES]:
-        raise UserError(f"synth.rephrase: rules have no style {unknown[0]!r}; they have: {', '.join(STYLES)}")
-    return {"rules": RuleBackend().model}
-
-
-def reads(stage: Rephrase, context: Context) -> dict[str, str]:
-    """What the answers depend on beside the parameters. No server is asked."""
-    found = {}
-    if stage.backend == "endpoint":
-        assert stage.endpoint is not None
-        found = {"model": stage.endpoint.model, "model fingerprint": stage.endpoint.fingerprint}
-    if stage.backend == "replay":
-        found = {"recorded answers": hashlib.sha256(_recorded(stage, context).read_bytes()).hexdigest()[:16]}
-    if stage.reader_endpoint is not None:
-        found |= {"reader": stage.reader_endpoint.model, "reader fingerprint": stage.reader_endpoint.fingerprint}
-    if stage.reader is not None:
-        found |= {f"prompt {name}": one.sha256[:16] for name, one in load_prompts(READERS).items()}
-    return found
-
-
 def is_demo(model: str) -> bool:
     return model.endswith(DEMO)
-
-
-def _recorded(stage: Rephrase, context: Context) -> Path:
-    assert stage.recorded is not None
-    path = context.base / stage.recorded
-    if not path.is_file():
-        raise UserError(f"synth.rephrase: the file of recorded answers {path} does not exist")
-    return path

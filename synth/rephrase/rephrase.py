@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import orjson
 from datatrove.data import Document
 from pydantic import Field, PrivateAttr, model_validator
 
 from ...pipelines.errors import UserError
-from ...pipelines.stage import Context, Filtered, Stage
+from ...pipelines.stage import Context, Filtered
+from ..rewrite.backend import RuleBackend
+from ..rewrite.styles import STYLES
 from ..verify.rules import Rules
 from ..verify.sentences import estimate
 from ..verify.verify import VERSION as VERIFIER
-from . import backends, prompts
+from . import prompts
 from .assign import LENGTHS, PERSPECTIVES, Assignment, assignments
-from .backends import Endpoint
+from .backends import Asking, Opened
 from .judging import Judge
 from .layout import Layout, lay_out
 from .prompts import Prompt
@@ -26,7 +28,7 @@ from .rewriter import Asked, Rewriter
 from .rows import Made, row, runs
 
 
-class Rephrase(Stage):
+class Rephrase(Asking):
     """Rewrite each document once or twice in drawn styles, chunk by chunk, and judge every chunk against its source.
 
     A record comes out for every run of chunks that passed, and for every answer that failed (its check `verified` says
@@ -62,11 +64,6 @@ class Rephrase(Stage):
         {"endpoint", "reader_endpoint", "recorded", "calls", "budget_usd", "prompts", "at_once"}
     )
 
-    backend: Literal["rule", "endpoint", "embedded", "replay"] = "rule"
-    endpoint: Endpoint | None = None
-    recorded: str | None = None
-    calls: str = "calls"
-    budget_usd: float | None = Field(default=None, gt=0)
     styles: dict[str, float] = Field(min_length=1)
     prompts: str | None = None
     perspectives: list[str] = Field(default=list(PERSPECTIVES), min_length=1)
@@ -78,7 +75,6 @@ class Rephrase(Stage):
     maths: bool = False
     fact_sheets: bool = False
     reader: ReaderOptions | None = None
-    reader_endpoint: Endpoint | None = None
     rules: dict[str, dict[str, Any]] = {}
     temperature: float = Field(default=0.7, ge=0)
     top_p: float = Field(default=0.95, gt=0, le=1)
@@ -112,17 +108,22 @@ class Rephrase(Stage):
         return self.at_once or (32 if self.backend == "endpoint" else 1)
 
     def environment(self) -> dict[str, str]:
-        return {"verifier": str(VERIFIER), **backends.environment(self)}
+        if self.backend != "rule":
+            return {"verifier": str(VERIFIER)}
+        if unknown := [style for style in self.styles if style not in STYLES]:
+            raise UserError(f"synth.rephrase: rules have no style {unknown[0]!r}; they have: {', '.join(STYLES)}")
+        return {"verifier": str(VERIFIER), "rules": RuleBackend.model}
 
     def reads(self, context: Context) -> dict[str, str]:
         chosen = self._prompts(context)
         self._rules(chosen)  # a wrong threshold is told before the run
-        found = {f"prompt {name}": one.sha256[:16] for name, one in chosen.items()}
-        return {**found, **backends.reads(self, context)}
+        if self.reader is not None:
+            chosen = {**chosen, **prompts.load_prompts(prompts.READERS)}
+        return {**{f"prompt {name}": one.sha256[:16] for name, one in chosen.items()}, **super().reads(context)}
 
     def open(self, context: Context) -> None:
         chosen = self._prompts(context)
-        opened = backends.open_backend(self, context)
+        opened = self.open_backend(context)
         reads = Reader(opened.read, self.reader) if self.reader is not None else None
         judge = Judge(self.maths, reads)
         rewriter = Rewriter(opened.ask, judge, chosen, self._rules(chosen), self.temperature, self.top_p)
@@ -179,13 +180,6 @@ class Rephrase(Stage):
             self._state.opened.close()
             self._state = None
 
-    def status(self, context: Context) -> str:
-        return backends.status(self, context)
-
-    def spent(self, context: Context) -> float:
-        summary = backends.account(self, context)
-        return summary.usd if summary else 0.0
-
     def _prompts(self, context: Context) -> dict[str, Prompt]:
         folder = None if self.prompts is None else context.base / self.prompts
         if folder is not None and not folder.is_dir():
@@ -201,7 +195,7 @@ class _State:
     """What is open during a unit."""
 
     def __init__(
-        self, seed: int, opened: backends.Opened, judge: Judge, prompts: dict[str, Prompt], rewriter: Rewriter
+        self, seed: int, opened: Opened, judge: Judge, prompts: dict[str, Prompt], rewriter: Rewriter
     ) -> None:
         self.seed, self.opened, self.judge, self.prompts, self.rewriter = seed, opened, judge, prompts, rewriter
 

@@ -49,7 +49,7 @@ def account_of(out: str, job: str) -> dict[str, Any] | None:
     if stage is None:
         return None
     context = Context(recipe.seed, recipe.name, job, "", Path(), store.url, recipe.base)
-    summary = backends.account(stage, context)
+    summary = stage.account(context)
     if summary is None:
         return None
     totals = summary.totals

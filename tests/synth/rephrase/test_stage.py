@@ -142,9 +142,12 @@ def made(tmp_path_factory):
         yield Made(folder, running)
 
 
-def loaded(folder: Path, rephrase: dict, judge: dict = JUDGE, share: float = 0.5) -> recipes.Recipe:
-    text = RECIPE.format(rephrase=json.dumps(rephrase), judge=json.dumps(judge), share=share)
-    return recipes.parse(text, "recipe.yaml", folder)
+def loaded(folder: Path, rephrase: dict, judge: dict = JUDGE, last: str = "mixed") -> recipes.Recipe:
+    """The recipe up to the job `last`."""
+    text = RECIPE.format(rephrase=json.dumps(rephrase), judge=json.dumps(judge), share=0.5)
+    jobs = text.split("  - name: ")
+    named = [job.split("\n")[0] for job in jobs]
+    return recipes.parse("  - name: ".join(jobs[: named.index(last) + 1]), "recipe.yaml", folder)
 
 
 def short(folder: Path, rephrase: dict) -> recipes.Recipe:
@@ -201,9 +204,9 @@ def test_a_server_rewrites_and_what_it_gets_wrong_is_kept_apart(made):
 def test_what_was_answered_once_is_never_asked_again(made):
     folder, server = made.folder, made.server
     calls = len(server.seen)
-    run(loaded(folder, endpoint(server.url, **PRICE)), folder / "second", workers=1)
+    run(loaded(folder, endpoint(server.url, **PRICE), last="rewritten"), folder / "second", workers=1)
     assert len(server.seen) == calls
-    first, second = (tar_bytes(folder / name) for name in ("out", "second"))
+    first, second = (tar_bytes(folder / name / "rewritten") for name in ("out", "second"))
     assert first == second
     assert first
 
@@ -211,7 +214,8 @@ def test_what_was_answered_once_is_never_asked_again(made):
     store = Calls(folder / "calls")
     assert store.export(folder / "answers.jsonl") == calls
     store.close()
-    run(loaded(folder, {**REPHRASE, "backend": "replay", "recorded": "answers.jsonl"}), folder / "third")
+    recorded = {**REPHRASE, "backend": "replay", "recorded": "answers.jsonl"}
+    run(loaded(folder, recorded, last="rewritten"), folder / "third")
     texts = [[one.text for one in k3data.open(folder / name, job="rewritten")] for name in ("out", "third")]
     assert sorted(texts[0]) == sorted(texts[1])
 
@@ -220,13 +224,13 @@ def test_other_rules_judge_again_without_a_call(made):
     folder, out, server = made.folder, made.folder / "second", made.server
     run(loaded(folder, endpoint(server.url, **PRICE)), out)
     calls = len(server.seen)
-    before = {one.text for one in k3data.open(out, job="accepted")}
+    before = {one.text for one in k3data.open(made.out, job="accepted")}
     lenient = {"rules": {"all": {"copied": None, "number_new": 9, "number_lost": 9, "number_context": 9, "unit": 9}}}
-    run(loaded(folder, endpoint(server.url, **PRICE), lenient), out)
+    run(loaded(folder, endpoint(server.url, **PRICE), lenient, last="accepted"), out)
     after = {one.text for one in k3data.open(out, job="accepted")}
     assert before < after
     strict = {"rules": {"all": {"copied": 0.0}}}
-    run(loaded(folder, endpoint(server.url, **PRICE), strict), out)
+    run(loaded(folder, endpoint(server.url, **PRICE), strict, last="accepted"), out)
     assert len(list(k3data.open(out, job="accepted"))) < len(before)
     assert {code for code, in rejects_relation(str(out), "accepted", None).select("code").fetchall()} >= {"copy"}
     assert len(server.seen) == calls
@@ -254,6 +258,7 @@ def test_the_budget_is_a_hard_cap_and_more_money_goes_on_from_there(folder, serv
     assert verify(str(folder / "out")).problems == []
 
 
+@pytest.mark.slow
 def test_a_server_that_is_down_stops_the_run_and_loses_nothing(folder, server):
     server.decide = lambda message, nth: "ok" if len(server.seen) < 12 else "reset"
     with pytest.raises(K3DataError, match=servers_url(server)):
@@ -314,7 +319,10 @@ def test_the_report_shows_texts_beside_their_sources_and_nothing_as_markup(made,
         ({"lengths": ["longer"]}, "no length 'longer'; there are: shorter, same, fuller"),
         ({"backend": "embedded", "prompts": "nowhere"}, "folder of prompts .*nowhere does not exist"),
         ({"chunk_tokens": 512, "excerpt_tokens": 256}, "chunks of 512 tokens do not fit excerpts of 256"),
-        ({"backend": "endpoint", "endpoint": {"url": "http://127.0.0.1:9/v1", "model": "m"}}, "cannot be reached"),
+        pytest.param(
+            {"backend": "endpoint", "endpoint": {"url": "http://127.0.0.1:9/v1", "model": "m"}}, "cannot be reached",
+            marks=pytest.mark.slow,
+        ),
         ({"backend": "endpoint", "endpoint": {"url": "http://127.0.0.1:9/v1", "model": "m", "key_env": "K3_NO_KEY"}},
          "K3_NO_KEY"),
     ],
