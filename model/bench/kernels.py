@@ -113,6 +113,17 @@ def results_and_gradients(function: Callable[..., Any], operands: list[Tensor], 
     return [x.detach() for x in (o, state, *torch.autograd.grad([o, state], leaves, [do, dstate]))]
 
 
+def results_by_place(
+    function: Callable[..., Any], operands: list[Tensor], skip: int = 0, **options: Any
+) -> list[Tensor]:  # fmt: skip
+    """The same for weights that depend on a token's place among all, of which `skip` come before these."""
+    leaves = [x.detach().clone().requires_grad_() for x in operands]
+    o, state = function(*leaves[:7], initial_state_NHKV=leaves[7], **options)
+    weights = torch.sin(torch.arange(skip, skip + o.shape[1], device=o.device, dtype=torch.float32))
+    do = (weights[None, :, None, None] * torch.ones_like(o, dtype=torch.float32)).to(o.dtype)
+    return [x.detach() for x in (o, state, *torch.autograd.grad([o, state], leaves, [do, torch.ones_like(state)]))]
+
+
 def errors(function: Callable[..., Any], head_dim: int, length: int = 1000) -> dict[str, float]:
     """RMS(difference) / RMS(definition) of each tensor, the worst of all gates and both scales."""
     worst = dict.fromkeys(TENSORS, 0.0)

@@ -1,25 +1,29 @@
 """Forward of Kimi Delta Attention in two launches: what can be done chunk by chunk, then the walk over chunks.
 
-Of each chunk of 64 rows and each head, with γ = 2^G, q and k of unit length, S the state that enters:
+Of each chunk of 64 rows and each head, with γ = 2^G, m = scale / ‖q‖, n = 1 / ‖k‖, S the state that enters:
 
-    prepare   P = StrictTril(k⁺ k⁻ᵀ)     A = scale · Tril(q⁺ k⁻ᵀ)     X = (I + Diag(β) P)⁻¹
-              q⁺ = scale · γ q           β k⁺ = β γ k                 k° = (γ_last / γ) k
-    scan      Ṽ = X (β v − β k⁺ S)       O = q⁺ S + A Ṽ               S' = Diag(γ_last) S + k°ᵀ Ṽ
+    prepare   q⁺ = γ q       k⁺ = γ k       k⁻ = k / γ       k° = (γ_last / γ) k       rows as they are given
+              A = Diag(m) Tril(q⁺ k⁻ᵀ)      X = Diag(n) (I + Diag(β n) StrictTril(k⁺ k⁻ᵀ) Diag(n))⁻¹
+    scan      W = X (β v − β n k⁺ S)        O = m q⁺ S + A W         S' = Diag(γ_last) S + k°ᵀ W
+
+W is what is written, Ṽ = (I + L)⁻¹ (β v − …), times n. With the lengths on products instead of on rows, prepare holds
+no vector over rows, and of k the walk needs them as a factor of columns that is there for β anyway.
 
 The scan holds Sᵀ, V × K, in registers in fp32: then each product has an accumulator as its left operand, straight from
 registers, and a tile of the prepared tensors from shared memory as its right one. Nothing that was accumulated is ever
-transposed. A program owns a slice of V; slices are independent.
+transposed. A program owns a slice of V; slices are independent. A long sequence is walked in segments, see
+`segments.py`.
 
 The inverse is block recursive, X ← X − X N X with N the blocks below the diagonal of twice the size, from 1 to 64.
 Every factor is the inverse of a part of the matrix, with entries of at most 1, so fp16 operands (11 bits) lose nothing
 that the bf16 result would keep. (Powers of I + L, which are as few products, cancel badly where keys are alike.)
 
-Bytes for a token of a head, K = V = 128, bf16: prepare reads 770 and writes 1,040; scan reads 1,290 and writes 256, and
-for training 768 more: the state that enters each chunk, and Ṽ. FLOPs: prepare about 180K, of which 80K are in blocks
+Bytes for a token of a head, K = V = 128, bf16: prepare reads 770 and writes 1,040; scan reads 1,298 and writes 256, and
+for training 768 more: the state that enters each chunk, and W. FLOPs: prepare about 180K, of which 80K are in blocks
 that are not used (three dense products instead of ten small tiles) and 80K in the inverse; scan 131K.
 
-Prepared tensors lie chunk by chunk, head by head: row-major [64, K], but Ṽ as [V, 64] and states as [V, K]. Rows past
-the end of a sequence are zero in all of them.
+Prepared tensors lie chunk by chunk, head by head: row-major [64, K], but W as [V, 64] and states as [V, K]. Rows past
+the end of a sequence are zero in all of them, but for the diagonal of X.
 
 Letters: C = 64 rows of a chunk, K key channels, V value channels, S = V channels of a slice; Q, R as in `tiles.py`.
 """
@@ -39,9 +43,9 @@ from .tiles import (
     log2_decays,
     places,
     rows_by_tile,
-    sequence_chunks,
     sigmoid,
     tile_decays,
+    walk_chunks,
 )
 
 
@@ -75,8 +79,7 @@ def prepare_kernel(
         return
     block = chunk.to(tl.int64) * H + head
     row_QR = rows_by_tile()
-    is_row_QR = row_QR < end - start
-    is_row_1QR = is_row_QR[None, :, :]
+    is_row_1QR = (row_QR < end - start)[None, :, :]
     channel_K = tl.arange(0, SLICE)
     place_KQR = places(row_QR * (H * K), channel_K, WARPS)
     prepared_KQR = places(row_QR * K, channel_K, WARPS)
@@ -87,11 +90,9 @@ def prepare_kernel(
     dt_bias_ptr += head * K
     beta_ptr += token
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
-    beta_QR = sigmoid(tl.load(beta_ptr + row_QR * H, mask=is_row_QR, other=0.0).to(tl.float32))
-    q_length_QR = inverse_length(q_ptr, place_KQR, is_row_1QR, K, SLICE)
-    k_length_QR = inverse_length(k_ptr, place_KQR, is_row_1QR, K, SLICE)
-    tl.store(lengths_ptr + block * (2 * CHUNK) + row_QR, q_length_QR)
-    tl.store(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_QR, k_length_QR)
+    lengths_ptr += block * (2 * CHUNK)
+    tl.store(lengths_ptr + row_QR, inverse_length(q_ptr, place_KQR, is_row_1QR, K, SLICE))
+    tl.store(lengths_ptr + CHUNK + row_QR, inverse_length(k_ptr, place_KQR, is_row_1QR, K, SLICE))
 
     halves_CC, tiles_CC = level_masks()
     own_CC = (halves_CC | tiles_CC) == 0
@@ -108,12 +109,10 @@ def prepare_kernel(
         tl.store(decay_ptr + block * K + first + channel_K, tl.exp2(last))
         down_KQR = tl.exp2(local_KQR + BALANCE)
         prepared = block * (CHUNK * K) + first
-        q_KQR *= q_length_QR[None, :, :] * down_KQR
-        tl.store(q_plus_ptr + prepared + prepared_KQR, (q_KQR * (scale * from_start_KQ)[:, :, None]).to(OPERAND))
-        k_KQR *= k_length_QR[None, :, :]
+        q_KQR *= down_KQR
+        tl.store(q_plus_ptr + prepared + prepared_KQR, (q_KQR * from_start_KQ[:, :, None]).to(OPERAND))
         k_down_KQR = k_KQR * down_KQR
-        k_plus_KQR = k_down_KQR * beta_QR[None, :, :] * from_start_KQ[:, :, None]
-        tl.store(k_plus_ptr + prepared + prepared_KQR, k_plus_KQR.to(OPERAND))
+        tl.store(k_plus_ptr + prepared + prepared_KQR, (k_down_KQR * from_start_KQ[:, :, None]).to(OPERAND))
         k_up_KQR = k_KQR * tl.exp2(-local_KQR - BALANCE)
         tl.store(k_end_ptr + prepared + prepared_KQR, (k_up_KQR * to_end_KQ[:, :, None]).to(OPERAND))
 
@@ -132,41 +131,51 @@ def prepare_kernel(
         qk_CC = tl.dot(q_far_CK, tl.trans(right_CK), qk_CC)
         kk_CC = tl.dot(k_far_CK, tl.trans(right_CK), kk_CC)
 
-    i, j = tl.arange(0, CHUNK)[:, None], tl.arange(0, CHUNK)[None, :]
-    square_CC = block * (CHUNK * CHUNK) + i * CHUNK + j
-    tl.store(a_ptr + square_CC, tl.where(i >= j, scale * qk_CC, 0.0).to(OPERAND))
+    # Lengths and β, from memory: the threads that need them here are not those that summed them. Above the diagonal the
+    # products may have overflowed.
+    tl.debug_barrier()
     row_C = tl.arange(0, CHUNK)
+    i, j = row_C[:, None], row_C[None, :]
+    q_length_C, k_length_C = tl.load(lengths_ptr + row_C), tl.load(lengths_ptr + CHUNK + row_C)
     beta_C = sigmoid(tl.load(beta_ptr + row_C * H, mask=row_C < end - start, other=0.0).to(tl.float32))
-    X_CC = unit_lower_inverse(tl.where(i > j, beta_C[:, None] * kk_CC, 0.0), HALF)
-    tl.store(x_ptr + square_CC, X_CC.to(OPERAND))
+    square_CC = block * (CHUNK * CHUNK) + i * CHUNK + j
+    tl.store(a_ptr + square_CC, tl.where(i >= j, (scale * q_length_C)[:, None] * qk_CC, 0.0).to(OPERAND))
+    L_CC = tl.where(i > j, (beta_C * k_length_C)[:, None] * kk_CC * k_length_C[None, :], 0.0)
+    tl.store(x_ptr + square_CC, (k_length_C[:, None] * unit_lower_inverse(L_CC, HALF)).to(OPERAND))
 
 
-@triton.jit(do_not_specialize=["T", "H", "chunks_of_row"])
+@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale"])
 def scan_kernel(
-    q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, v_ptr, beta_ptr, initial_ptr, sequences_ptr,
+    q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, lengths_ptr, v_ptr, beta_ptr,
+    initial_ptr, passed_ptr, walks_ptr,
     o_ptr, final_ptr, entering_ptr, written_ptr,
-    T, H, chunks_of_row,
-    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr,
+    T, H, chunks_of_row, scale,
+    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, TABLE: tl.constexpr, CUT: tl.constexpr,
     HAS_INITIAL: tl.constexpr, TRAINING: tl.constexpr,
 ):  # fmt: skip
-    """All chunks of one sequence, one head and one slice of V. For training it also writes the states and Ṽ."""
+    """All chunks of one segment, one head and one slice of V. For training it also writes the states and W.
+
+    `passed` holds the states that enter segments other than the first of their sequence.
+    """
     OPERAND: tl.constexpr = q_plus_ptr.dtype.element_ty
     SLICES: tl.constexpr = V // SLICE
     program = tl.program_id(0)
     slice_S = (program % SLICES) * SLICE + tl.arange(0, SLICE)
     head = (program // SLICES) % H
-    sequence = program // SLICES // H
-    start, end, first, count = sequence_chunks(sequences_ptr, sequence, T, chunks_of_row, PACKED)
+    walk = program // SLICES // H
+    start, end, first, count, sequence, before, after = walk_chunks(walks_ptr, walk, T, chunks_of_row, TABLE)
     channel_K, row_C = tl.arange(0, K), tl.arange(0, CHUNK)
-    place_state_SK = (sequence.to(tl.int64) * H + head) * (K * V) + channel_K[None, :] * V + slice_S[:, None]
-    if HAS_INITIAL:
-        state_SK = tl.load(initial_ptr + place_state_SK).to(tl.float32)
-    else:
-        state_SK = tl.zeros([SLICE, K], dtype=tl.float32)
+    place_state_SK = (sequence * H + head) * (K * V) + channel_K[None, :] * V + slice_S[:, None]
     place_CK = row_C[:, None] * K + channel_K[None, :]
     place_CC = row_C[:, None] * CHUNK + row_C[None, :]
     place_SC = slice_S[:, None] * CHUNK + row_C[None, :]
     place_SK = slice_S[:, None] * K + channel_K[None, :]
+    state_SK = tl.zeros([SLICE, K], dtype=tl.float32)
+    if HAS_INITIAL:
+        state_SK = tl.load(initial_ptr + place_state_SK, mask=before == 0, other=0.0).to(tl.float32)
+    if CUT:
+        passed_ptr += (tl.cast(walk, tl.int64) * H + head) * (V * K)
+        state_SK += tl.load(passed_ptr + place_SK, mask=before > 0, other=0.0)
     for step in range(count):
         block = (first + step) * H + head
         token_C = start + step * CHUNK + row_C
@@ -175,14 +184,16 @@ def scan_kernel(
         k_plus_CK = tl.load(k_plus_ptr + block * (CHUNK * K) + place_CK)
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
         v_CS = tl.load(v_ptr + place_CS, mask=is_token_C[:, None], other=0.0)
-        beta_C = tl.load(beta_ptr + token_C * H + head, mask=is_token_C, other=0.0).to(tl.float32)
+        beta_C = sigmoid(tl.load(beta_ptr + token_C * H + head, mask=is_token_C, other=0.0).to(tl.float32))
+        q_length_C = tl.load(lengths_ptr + block * (2 * CHUNK) + row_C)
+        k_length_C = tl.load(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_C)
         half_SK = state_SK.to(OPERAND)
-        given_SC = tl.trans(v_CS).to(tl.float32) * sigmoid(beta_C)[None, :]
-        given_SC = (given_SC - tl.dot(half_SK, tl.trans(k_plus_CK))).to(OPERAND)
+        recalled_SC = (beta_C * k_length_C)[None, :] * tl.dot(half_SK, tl.trans(k_plus_CK))
+        given_SC = (tl.trans(v_CS).to(tl.float32) * beta_C[None, :] - recalled_SC).to(OPERAND)
         written_SC = tl.dot(given_SC, tl.trans(x_CC)).to(OPERAND)
         q_plus_CK = tl.load(q_plus_ptr + block * (CHUNK * K) + place_CK)
         a_CC = tl.load(a_ptr + block * (CHUNK * CHUNK) + place_CC)
-        o_SC = tl.dot(half_SK, tl.trans(q_plus_CK))
+        o_SC = tl.dot(half_SK, tl.trans(q_plus_CK)) * (scale * q_length_C)[None, :]
         o_SC = tl.dot(written_SC, tl.trans(a_CC), o_SC)
         tl.store(o_ptr + place_CS, tl.trans(o_SC.to(OPERAND)), mask=is_token_C[:, None])
         if TRAINING:
@@ -191,4 +202,4 @@ def scan_kernel(
         k_end_CK = tl.load(k_end_ptr + block * (CHUNK * K) + place_CK)
         decay_K = tl.load(decay_ptr + block * K + channel_K)
         state_SK = tl.dot(written_SC, k_end_CK, state_SK * decay_K[None, :])
-    tl.store(final_ptr + place_state_SK, state_SK)
+    tl.store(final_ptr + place_state_SK, state_SK, mask=after == 0)

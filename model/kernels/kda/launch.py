@@ -19,6 +19,9 @@ class Launch:
     registers: int | None = None
     """Most registers of a thread: fewer make room for more programs on a multiprocessor."""
 
+    precision: str = "tf32x3"
+    """Of products of fp32, in `pass_on_kernel` alone."""
+
     def options(self) -> dict[str, int | None]:
         return {"num_warps": self.num_warps, "num_stages": self.num_stages, "maxnreg": self.registers}
 
@@ -30,9 +33,11 @@ class Launches:
     rows: Launch
     reverse: Launch
     pairs: Launch
-    left: Launch
-    right: Launch
+    inner: Launch
     gate: Launch
+    carry: Launch
+    carry_back: Launch
+    pass_on: Launch
 
 
 def launches(key_dim: int, value_dim: int) -> Launches:
@@ -44,9 +49,11 @@ def launches(key_dim: int, value_dim: int) -> Launches:
             rows=Launch(num_warps=4, slice=64),
             reverse=Launch(num_warps=8, num_stages=2, slice=128),
             pairs=Launch(num_warps=4, registers=128),
-            left=Launch(num_warps=4, slice=64, registers=128),
-            right=Launch(num_warps=4, slice=64, registers=168),
+            inner=Launch(num_warps=4, slice=64),
             gate=Launch(num_warps=4, slice=64),
+            carry=Launch(num_warps=8, num_stages=3, slice=128),
+            carry_back=Launch(num_warps=8, num_stages=2, slice=128),
+            pass_on=Launch(num_warps=4, slice=16),
         )
     return Launches(
         prepare=Launch(num_warps=4, slice=keys),
@@ -54,7 +61,9 @@ def launches(key_dim: int, value_dim: int) -> Launches:
         rows=Launch(num_warps=4, slice=keys),
         reverse=Launch(num_warps=4, num_stages=2, slice=values),
         pairs=Launch(num_warps=4),
-        left=Launch(num_warps=4, slice=keys),
-        right=Launch(num_warps=4, slice=keys),
+        inner=Launch(num_warps=4, slice=keys),
         gate=Launch(num_warps=4, slice=keys),
+        carry=Launch(num_warps=4, slice=min(keys, values)),
+        carry_back=Launch(num_warps=4, num_stages=2, slice=values),
+        pass_on=Launch(num_warps=4, slice=16),
     )

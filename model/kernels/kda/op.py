@@ -1,6 +1,6 @@
-"""`kda`: checks, memory and launches of the kernels, as a custom operator that autograd and torch.compile know.
+"""`kda`: checks, and the kernels as custom operators that autograd and torch.compile know.
 
-Letters: B batch, T tokens, N sequences, M chunks, H heads, K key channels, V value channels, P = H·K.
+Letters: B batch, T tokens, N sequences, M chunks, Z segments, H heads, K key channels, V value channels, P = H·K.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ import triton
 from torch import Tensor
 
 from ...config import LOWEST_GATE
-from .backward import gate_kernel, left_kernel, pairs_kernel, reverse_kernel, right_kernel, rows_kernel
 from .chunks import CHUNK, ChunkTable
-from .forward import prepare_kernel, scan_kernel
-from .launch import launches
+from .passes import Sizes, run_backward, run_forward
 
 HEAD_SIZES = (32, 64, 128)
 
@@ -57,7 +55,7 @@ def kda(
         raise ValueError(f"initial_state is of {len(initial_state_NHKV)} sequences, but the input has {N}")
     tensors = [None if x is None else x.contiguous() for x in operands.values()]
     training = torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in operands.values())
-    tables = (None, None) if table is None else (table.rows_M2, table.sequences_N3)
+    tables = (None, None, None) if table is None else (table.rows_M2, table.walks_Z7, table.cuts_N2)
     o_BTHV, state_NHKV, *_ = _forward(
         *tensors, *tables, lower_bound, K**-0.5 if scale is None else float(scale), training
     )
@@ -75,7 +73,7 @@ def _check(operands: dict[str, Tensor | None], lower_bound: float) -> None:
         raise ValueError("there are no tokens")
     if K not in HEAD_SIZES or V not in HEAD_SIZES:
         raise ValueError(f"heads have {K} key and {V} value channels, but the kernels take {HEAD_SIZES}")
-    activation = torch.bfloat16 if q.device.type == "cuda" else q.dtype
+    activations = (torch.bfloat16,) if q.device.type == "cuda" else (torch.bfloat16, torch.float32)
     shapes = {
         "q": (B, T, H, K), "k": (B, T, H, K), "v": (B, T, H, V), "z": (B, T, H, K), "beta_logit": (B, T, H),
         "A_log": (H,), "dt_bias": (H * K,),
@@ -86,7 +84,7 @@ def _check(operands: dict[str, Tensor | None], lower_bound: float) -> None:
         shape = shapes.get(name, (len(tensor), H, K, V))
         if tuple(tensor.shape) != shape:
             raise ValueError(f"{name} is {list(tensor.shape)}, but must be {list(shape)} to go with q and v")
-        allowed = (activation,) if name in "qkv" else (torch.bfloat16, torch.float32)
+        allowed = {"q": activations, "k": (q.dtype,), "v": (q.dtype,)}.get(name, (torch.bfloat16, torch.float32))
         if tensor.dtype not in allowed:
             raise ValueError(f"{name} is {tensor.dtype}, but the kernels take {' or '.join(map(str, allowed))}")
         if tensor.device != q.device:
@@ -96,138 +94,55 @@ def _check(operands: dict[str, Tensor | None], lower_bound: float) -> None:
 
 
 def _interpreted() -> bool:
-    """Triton's interpreter on a CPU, for tests. Its products know no bf16, so there the activations are fp32."""
+    """Triton's interpreter on a CPU, for tests, where activations may be in fp32 as well."""
     return bool(triton.knobs.runtime.interpret)
 
 
 @torch.library.custom_op("k3data::kda_forward", mutates_args=())
 def _forward(
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
-    initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None,
+    initial: Tensor | None, rows: Tensor | None, walks: Tensor | None, cuts: Tensor | None,
     lower_bound: float, scale: float, training: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """o, the final states, and for the backward pass the states that enter chunks, Ṽ, A, X and lengths (else empty)."""
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """o, the final states, and for the backward pass the states that enter chunks, W, A, X, the lengths of q and k, and
+    what segments do to a state (else empty)."""
     if q.device.type != "cuda" and not _interpreted():
         raise ValueError(f"the kernels need a GPU, but q is on {q.device}; on a CPU, kda_chunked does the same")
-    sizes = _Sizes(q, v, rows, sequences)
-    M, H, K, V = sizes.M, sizes.H, sizes.K, sizes.V
-    q_plus, k_plus, k_end = (q.new_empty(M, H, CHUNK, K) for _ in range(3))
-    a, x = (q.new_empty(M, H, CHUNK, CHUNK) for _ in range(2))
-    decay = q.new_empty(M, H, K, dtype=torch.float32)
-    lengths = q.new_empty(M, H, 2, CHUNK, dtype=torch.float32)
-    launch = launches(K, V).prepare
-    prepare_kernel[(M * H,)](
-        q, k, z, beta, A_log, dt_bias, rows, q_plus, k_plus, k_end, a, x, decay, lengths,
-        sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
-        K, launch.slice, rows is not None, launch.num_warps, **launch.options(),
-    )  # fmt: skip
-    o = torch.empty_like(v)
-    final = q.new_empty(sizes.N, H, K, V, dtype=torch.float32)
-    entering = q.new_empty((M, H, V, K) if training else 0)
-    written = q.new_empty((M, H, V, CHUNK) if training else 0)
-    launch = launches(K, V).scan
-    scan_kernel[(sizes.N * H * (V // launch.slice),)](
-        q_plus, k_plus, k_end, a, x, decay, v, beta, initial, sequences, o, final, entering, written,
-        sizes.T, H, sizes.chunks_of_row,
-        K, V, launch.slice, rows is not None, initial is not None, training, **launch.options(),
-    )  # fmt: skip
-    if not training:
-        none = [q.new_empty(0, dtype=dtype) for dtype in (*[q.dtype] * 4, torch.float32)]
-        return o, final, none[0], none[1], none[2], none[3], none[4]
-    return o, final, entering, written, a, x, lengths
-
-
-class _Sizes:
-    def __init__(self, q: Tensor, v: Tensor, rows: Tensor | None, sequences: Tensor | None) -> None:
-        B, self.T, self.H, self.K = q.shape
-        self.V = v.shape[-1]
-        self.chunks_of_row = -(-self.T // CHUNK)
-        self.M = B * self.chunks_of_row if rows is None else len(rows)
-        self.N = B if sequences is None else len(sequences)
+    return run_forward(q, k, v, z, beta, A_log, dt_bias, initial, rows, walks, cuts, lower_bound, scale, training)
 
 
 @_forward.register_fake
-def _(q, k, v, z, beta, A_log, dt_bias, initial, rows, sequences, lower_bound, scale, training):  # type: ignore[no-untyped-def]
-    sizes = _Sizes(q, v, rows, sequences)
+def _(q, k, v, z, beta, A_log, dt_bias, initial, rows, walks, cuts, lower_bound, scale, training):  # type: ignore[no-untyped-def]
+    sizes = Sizes(q, v, rows, walks, cuts)
     o = torch.empty_like(v)
     final = q.new_empty(sizes.N, sizes.H, sizes.K, sizes.V, dtype=torch.float32)
     entering = q.new_empty((sizes.M, sizes.H, sizes.V, sizes.K) if training else 0)
     written = q.new_empty((sizes.M, sizes.H, sizes.V, CHUNK) if training else 0)
     a, x = (q.new_empty((sizes.M, sizes.H, CHUNK, CHUNK) if training else 0) for _ in range(2))
     lengths = q.new_empty((sizes.M, sizes.H, 2, CHUNK) if training else 0, dtype=torch.float32)
-    return o, final, entering, written, a, x, lengths
+    across = q.new_empty((sizes.Z, sizes.H, sizes.K, sizes.K) if training and sizes.cut else 0, dtype=torch.float32)
+    return o, final, entering, written, a, x, lengths, across
 
 
 @torch.library.custom_op("k3data::kda_backward", mutates_args=())
 def _backward(
     do: Tensor, dfinal: Tensor,
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
-    initial: Tensor | None, rows: Tensor | None, sequences: Tensor | None,
-    o: Tensor, entering: Tensor, written: Tensor, a: Tensor, x: Tensor, lengths: Tensor,
+    initial: Tensor | None, rows: Tensor | None, walks: Tensor | None, cuts: Tensor | None,
+    o: Tensor, entering: Tensor, written: Tensor, a: Tensor, x: Tensor, lengths: Tensor, across: Tensor,
     lower_bound: float, scale: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v, z, beta, A_log, dt_bias and of the initial states (else empty)."""
-    sizes = _Sizes(q, v, rows, sequences)
-    M, H, K, V = sizes.M, sizes.H, sizes.K, sizes.V
-    q_plus, k_plus, k_end = (q.new_empty(M, H, CHUNK, K) for _ in range(3))
-    decay = q.new_empty(M, H, K, dtype=torch.float32)
-    launch = launches(K, V).rows
-    rows_kernel[(M * H * (K // launch.slice),)](
-        q, k, z, beta, A_log, dt_bias, rows, lengths, q_plus, k_plus, k_end, decay,
-        sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
-        K, launch.slice, rows is not None, launch.num_warps, **launch.options(),
+    return run_backward(
+        do, dfinal, q, k, v, z, beta, A_log, dt_bias, initial, rows, walks, cuts,
+        o, entering, written, a, x, lengths, across, lower_bound, scale,
     )  # fmt: skip
-    leaving, y = torch.empty_like(entering), torch.empty_like(written)
-    dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(initial)
-    launch = launches(K, V).reverse
-    reverse_kernel[(sizes.N * H * (V // launch.slice),)](
-        do, dfinal, q_plus, k_plus, k_end, a, x, decay, sequences, leaving, y, dinitial,
-        sizes.T, H, sizes.chunks_of_row, K, V, launch.slice, rows is not None, initial is not None,
-        **launch.options(),
-    )  # fmt: skip
-    del q_plus, k_plus, k_end  # their memory becomes that of the gradients
-    dq, dk, dv, dbeta = (torch.empty_like(tensor) for tensor in (q, k, v, beta))
-    dA, dL = (q.new_empty(M, H, CHUNK, CHUNK) for _ in range(2))
-    sums = torch.empty_like(lengths)
-    pairs_kernel[(M * H,)](
-        v, beta, o, do, written, y, rows, dA, dL, sums, dv, dbeta,
-        sizes.T, H, sizes.chunks_of_row, scale, V, rows is not None, **launches(K, V).pairs.options(),
-    )  # fmt: skip
-    launch = launches(K, V).left
-    left_kernel[(M * H * (K // launch.slice) * 2,)](
-        q, k, z, beta, A_log, dt_bias, rows, do, y, entering, dA, dL, lengths, sums, dq, dk,
-        sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
-        K, V, launch.slice, rows is not None, launch.num_warps, **launch.options(),
-    )  # fmt: skip
-    del y
-    dk_right_MHCK = q.new_empty(M, H, CHUNK, K, dtype=torch.float32)
-    dlast = torch.empty_like(decay)
-    launch = launches(K, V).right
-    right_kernel[(M * H * (K // launch.slice),)](
-        q, k, z, beta, A_log, dt_bias, rows, written, entering, leaving, dA, dL, lengths, dk_right_MHCK, dlast,
-        sizes.T, H, sizes.chunks_of_row, lower_bound,
-        K, V, launch.slice, rows is not None, launch.num_warps, **launch.options(),
-    )  # fmt: skip
-    del leaving, dA, dL
-    dz = torch.empty_like(z)
-    launch = launches(K, V).gate
-    dA_log_parts = q.new_empty(M, H, K // launch.slice, dtype=torch.float32)
-    ddt_bias_parts = torch.empty_like(decay)
-    gate_kernel[(M * H * (K // launch.slice),)](
-        q, k, z, A_log, dt_bias, rows, lengths, sums, dk_right_MHCK, dlast,
-        dq, dk, dz, dA_log_parts, ddt_bias_parts,
-        sizes.T, H, sizes.chunks_of_row, lower_bound,
-        K, launch.slice, rows is not None, launch.num_warps, **launch.options(),
-    )  # fmt: skip
-    dA_log = dA_log_parts.sum((0, 2)).to(A_log.dtype)
-    ddt_bias = ddt_bias_parts.sum(0).flatten().to(dt_bias.dtype)
-    return dq, dk, dv, dz, dbeta, dA_log, ddt_bias, dinitial
 
 
 @_backward.register_fake
 def _(do: Tensor, dfinal: Tensor, q: Tensor, *others: Any) -> tuple[Tensor, ...]:
     *operands, initial = (q, *others[:7])
-    dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(initial)
+    dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(dfinal)
     return (*(torch.empty_like(tensor) for tensor in operands), dinitial)
 
 
@@ -240,13 +155,13 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None
 
 
 def _gradients(ctx: Any, do: Tensor | None, dfinal: Tensor | None, *_unused: None) -> tuple[Tensor | None, ...]:
-    q, _, v, *_, initial, _, sequences, o = ctx.saved_tensors[:11]
-    N, (_, _, H, K), V = (len(q) if sequences is None else len(sequences)), q.shape, v.shape[-1]
+    q, _, v, *_, initial, _, _, cuts, o = ctx.saved_tensors[:12]
+    N, (_, _, H, K), V = (len(q) if cuts is None else len(cuts)), q.shape, v.shape[-1]
     do = torch.zeros_like(o) if do is None else do.contiguous()
     dfinal = q.new_zeros(N, H, K, V, dtype=torch.float32) if dfinal is None else dfinal.contiguous()
     found = _backward(do, dfinal, *ctx.saved_tensors, ctx.lower_bound, ctx.scale)
-    dinitial = found[7] if initial is not None else None
-    return *found[:7], dinitial, None, None, None, None, None
+    dinitial = None if initial is None else found[7].to(initial.dtype)
+    return *found[:7], dinitial, None, None, None, None, None, None
 
 
 _forward.register_autograd(_gradients, setup_context=_save)

@@ -1,15 +1,19 @@
 """What the kernels of both directions share: which rows a chunk has, its gate, and its decays tile by tile.
 
 A chunk is 64 rows, four tiles of 16. With G the running sum of the log2 decays, every factor that a product needs is
-2^(a difference of G), and only differences are ever formed: inside a tile relative to the tile's first row (its
-anchor), between tiles relative to anchors. Anchors lie in the past of all rows that use them, and the sums for an
-anchor hold only rows up to it: so no later token changes an earlier result by a bit.
+2^(a difference of G), and only differences are ever formed: inside a tile relative to its anchor, which is G of its
+first row, rounded to an integer, and between tiles relative to anchors. Anchors lie in the past of all rows that use
+them, and the sums for an anchor hold only rows up to it: so no later token changes an earlier result by a bit.
 
-    down_i = 2^( G_i − anchor + BALANCE)      ≥ 2^-74, since fifteen steps of the lowest gate span 128 bits
-    up_j   = 2^(−G_j + anchor − BALANCE)      ≤ 2^74
+    down_i = 2^( G_i − anchor + BALANCE)      ≥ 2^-75, since fifteen steps of the lowest gate span 128 bits
+    up_j   = 2^(−G_j + anchor − BALANCE)      ≤ 2^75
     down_i · up_j = 2^(G_i − G_j)             for rows of one tile
 
 BALANCE halves the range, so that neither factor overflows or becomes subnormal in bf16. It cancels exactly.
+
+Anchors are integers so that a row which goes from one anchor to another is scaled by a power of two: it is rounded to
+bf16 once, and all products see the same rounded row. In the gradient of the gate each product of two rows is added at
+one row and taken away at the other: with the rounded rows in both places it cancels but for fp32.
 
 Products between tiles are made on two levels, each one dense 64 × 64 product of which some blocks are used:
 
@@ -46,19 +50,28 @@ def chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED: tl.constexpr):
 
 
 @triton.jit
-def sequence_chunks(sequences_ptr, sequence, T, chunks_of_row, PACKED: tl.constexpr):
-    """The first token of a sequence, its end, its first chunk and the number of its chunks."""
-    if PACKED:
-        start = tl.load(sequences_ptr + 3 * sequence).to(tl.int64)
-        end = tl.load(sequences_ptr + 3 * sequence + 1).to(tl.int64)
-        first = tl.load(sequences_ptr + 3 * sequence + 2).to(tl.int64)
-        count = (end - start + CHUNK - 1) // CHUNK
+def walk_chunks(walks_ptr, walk, T, chunks_of_row, TABLE: tl.constexpr):
+    """Of a segment of a sequence: its first token, the end of the sequence, its first chunk, the number of its chunks,
+    the sequence, how many segments of the sequence come before and how many after it. Without a table a sequence is
+    one segment, and a row of the batch."""
+    if TABLE:
+        walks_ptr += 7 * walk
+        start = tl.load(walks_ptr).to(tl.int64)
+        end = tl.load(walks_ptr + 1).to(tl.int64)
+        first = tl.load(walks_ptr + 2).to(tl.int64)
+        count = tl.load(walks_ptr + 3).to(tl.int64)
+        sequence = tl.load(walks_ptr + 4).to(tl.int64)
+        before = tl.load(walks_ptr + 5).to(tl.int64)
+        after = tl.load(walks_ptr + 6).to(tl.int64)
     else:
-        start = sequence.to(tl.int64) * T
+        sequence = tl.cast(walk, tl.int64)
+        start = sequence * T
         end = start + T
-        first = sequence.to(tl.int64) * chunks_of_row
+        first = sequence * chunks_of_row
         count = tl.cast(chunks_of_row, tl.int64)
-    return start, end, first, count
+        before = sequence * 0
+        after = before
+    return start, end, first, count, sequence, before, after
 
 
 @triton.jit
@@ -113,16 +126,18 @@ def sigmoid(x):
 
 @triton.jit
 def tile_decays(log2_decay_KQR):
-    """The running sum inside each tile without its first row, and the anchors and the end, [K] each."""
+    """G inside each tile from its anchor on, and the anchors and G at the end of the chunk, [K] each."""
     is_first = (tl.arange(0, TILE) == 0)[None, None, :]
-    local_KQR = tl.cumsum(tl.where(is_first, 0.0, log2_decay_KQR), 2)
     first_KQ = tl.sum(tl.where(is_first, log2_decay_KQR, 0.0), 2)
     total_KQ = tl.sum(log2_decay_KQR, 2)
     tile = tl.arange(0, CHUNK // TILE)[None, :]
-    a0 = tl.sum(tl.where(tile == 0, first_KQ, 0.0), 1)
-    a1 = tl.sum(tl.where(tile < 1, total_KQ, tl.where(tile == 1, first_KQ, 0.0)), 1)
-    a2 = tl.sum(tl.where(tile < 2, total_KQ, tl.where(tile == 2, first_KQ, 0.0)), 1)
-    a3 = tl.sum(tl.where(tile < 3, total_KQ, tl.where(tile == 3, first_KQ, 0.0)), 1)
+    g0 = tl.sum(tl.where(tile == 0, first_KQ, 0.0), 1)
+    g1 = tl.sum(tl.where(tile < 1, total_KQ, tl.where(tile == 1, first_KQ, 0.0)), 1)
+    g2 = tl.sum(tl.where(tile < 2, total_KQ, tl.where(tile == 2, first_KQ, 0.0)), 1)
+    g3 = tl.sum(tl.where(tile < 3, total_KQ, tl.where(tile == 3, first_KQ, 0.0)), 1)
+    a0, a1, a2, a3 = tl.floor(g0 + 0.5), tl.floor(g1 + 0.5), tl.floor(g2 + 0.5), tl.floor(g3 + 0.5)
+    from_anchor_KQ = by_tile(g0 - a0, g1 - a1, g2 - a2, g3 - a3)
+    local_KQR = tl.cumsum(tl.where(is_first, from_anchor_KQ[:, :, None], log2_decay_KQR), 2)
     return local_KQR, a0, a1, a2, a3, tl.sum(total_KQ, 1)
 
 
@@ -157,3 +172,32 @@ def level_masks():
     """[C, C] each: pairs of rows of different halves, and of different tiles of one half."""
     i, j = tl.arange(0, CHUNK)[:, None], tl.arange(0, CHUNK)[None, :]
     return (i // 32) != (j // 32), ((i // 32) == (j // 32)) & ((i // TILE) != (j // TILE))
+
+
+@triton.jit
+def sums_back(x_KQR):
+    """For each row the sum over it and all later rows of the chunk.
+
+    A tile's total is the last of the sums so far, so that rows after the last that is not zero get zero.
+    """
+    so_far_KQR = tl.cumsum(x_KQR, 2)
+    total_KQ = tl.sum(tl.where((tl.arange(0, TILE) == TILE - 1)[None, None, :], so_far_KQR, 0.0), 2)
+    tile = tl.arange(0, CHUNK // TILE)[None, :]
+    t1 = tl.sum(tl.where(tile == 1, total_KQ, 0.0), 1)
+    t2 = tl.sum(tl.where(tile == 2, total_KQ, 0.0), 1)
+    t3 = tl.sum(tl.where(tile == 3, total_KQ, 0.0), 1)
+    later_KQ = by_tile(t3 + t2 + t1, t3 + t2, t3, tl.zeros_like(t3))
+    return total_KQ[:, :, None] - so_far_KQR + x_KQR + later_KQ[:, :, None]
+
+
+@triton.jit
+def sums_before(x_KQR):
+    """For each row the sum over all earlier rows of the chunk."""
+    so_far_KQR = tl.cumsum(x_KQR, 2)
+    total_KQ = tl.sum(x_KQR, 2)
+    tile = tl.arange(0, CHUNK // TILE)[None, :]
+    t0 = tl.sum(tl.where(tile == 0, total_KQ, 0.0), 1)
+    t1 = tl.sum(tl.where(tile == 1, total_KQ, 0.0), 1)
+    t2 = tl.sum(tl.where(tile == 2, total_KQ, 0.0), 1)
+    earlier_KQ = by_tile(tl.zeros_like(t0), t0, t0 + t1, t0 + t1 + t2)
+    return so_far_KQR - x_KQR + earlier_KQ[:, :, None]

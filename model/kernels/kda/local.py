@@ -1,0 +1,257 @@
+"""Backward of Kimi Delta Attention behind the walk: products of rows, what they give back to rows, and the gate.
+
+The formulas are in `backward.py`. What scales a row may scale what it is multiplied with as well, so the rows' own
+products need no sum over channels:
+
+    ⟨q, dq⟩ = ⟨dO, O⟩      ⟨k⁻, dk⁻⟩ + ⟨k°, dk°⟩ = c = β dβ = ⟨dv, W⟩ / (β n)      ⟨k⁺, dk⁺⟩ = c − ⟨dv, v⟩
+
+They give the gradient of β and take the lengths of q and k out of theirs, and so channels can be worked on in slices.
+
+The gradient of G needs no derivative of an exponential: each of q⁺, k⁺, k⁻, k° contributes ± itself times its
+gradient, and the last row of a chunk ⟨k°, dk°⟩ + γ_last ⟨S, dS'⟩ besides; and the gradient of a decay is the sum of
+that of G over its own and all later rows. In it a product of rows i and j, j ≤ i, counts for the decays between them
+alone: for those up to j it cancels. So both ends of a product are found by one program of `inner_kernel`, of dA for q
+and of dP for k, from the rows as they were rounded, and only the sums over rows are handed over, in which nothing is
+left that cancels. What k° adds is a sum over earlier rows.
+
+Of A_log and dt_bias each program writes its part, and the parts are summed in a fixed order. A transposed product reads
+its factor transposed from memory: no accumulator is ever transposed into a product.
+
+Letters: as in `forward.py`.
+"""
+
+import triton
+import triton.language as tl
+
+from .tiles import (
+    BALANCE,
+    CHUNK,
+    LOG2E,
+    TILE,
+    as_rows,
+    by_channel,
+    chunk_rows,
+    level_factors,
+    level_masks,
+    log2_decays,
+    places,
+    rows_by_tile,
+    sigmoid,
+    sums_back,
+    sums_before,
+    tile_decays,
+)
+
+
+@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "scale"])
+def pairs_kernel(
+    v_ptr, beta_ptr, o_ptr, do_ptr, written_ptr, dv_ptr, lengths_ptr, table_ptr,
+    dA_ptr, dP_ptr, along_ptr, dbeta_ptr,
+    T, H, chunks_of_row, first_head, heads, scale,
+    V: tl.constexpr, PACKED: tl.constexpr,
+):  # fmt: skip
+    """One chunk of one head: gradients of the products of rows and of β, and how much of q and k is in theirs."""
+    OPERAND: tl.constexpr = written_ptr.dtype.element_ty
+    own_head = tl.program_id(0) % heads
+    head = first_head + own_head
+    chunk = tl.program_id(0) // heads
+    start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
+    if start >= end:
+        return
+    block = chunk.to(tl.int64) * H + head
+    own = chunk.to(tl.int64) * heads + own_head
+    token = start * H + head
+    row_C = tl.arange(0, CHUNK)
+    is_row_C = row_C < end - start
+    is_row_C1 = is_row_C[:, None]
+    i, j = row_C[:, None], row_C[None, :]
+    value_V = tl.arange(0, V)
+    place_CV = token * V + i * (H * V) + value_V[None, :]
+    place_CC = own * (CHUNK * CHUNK) + i * CHUNK + j
+
+    written_VC = tl.load(written_ptr + block * (V * CHUNK) + value_V[:, None] * CHUNK + j)
+    do_CV = tl.load(do_ptr + place_CV, mask=is_row_C1, other=0.0)
+    dv_CV = tl.load(dv_ptr + place_CV, mask=is_row_C1, other=0.0)
+    o_CV = tl.load(o_ptr + place_CV, mask=is_row_C1, other=0.0)
+    v_CV = tl.load(v_ptr + place_CV, mask=is_row_C1, other=0.0)
+    beta_C = sigmoid(tl.load(beta_ptr + token + row_C * H, mask=is_row_C, other=0.0).to(tl.float32))
+    q_length_C = tl.load(lengths_ptr + block * (2 * CHUNK) + row_C)
+    k_length_C = tl.load(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_C)
+
+    qdq_C = tl.sum(do_CV.to(tl.float32) * o_CV.to(tl.float32), 1)
+    tl.store(along_ptr + own * (2 * CHUNK) + row_C, q_length_C * q_length_C * qdq_C)
+    dv_v_C = tl.sum(dv_CV.to(tl.float32) * v_CV.to(tl.float32), 1)
+    dA_CC = tl.dot(do_CV, written_VC) * (scale * q_length_C)[:, None]
+    tl.store(dA_ptr + place_CC, tl.where(i >= j, dA_CC, 0.0).to(OPERAND))
+    dv_written_CC = tl.dot(dv_CV, written_VC)
+    tl.store(dP_ptr + place_CC, tl.where(i > j, -dv_written_CC * k_length_C[:, None], 0.0).to(OPERAND))
+    # Where β is next to nothing, so is its gradient, and what it was multiplied with can no longer be told.
+    common_C = tl.sum(tl.where(i == j, dv_written_CC, 0.0), 1) / tl.maximum(beta_C * k_length_C, 1e-30)
+    common_C = tl.where(beta_C > 1e-25, common_C, 0.0)
+    tl.store(dbeta_ptr + token + row_C * H, common_C * (1.0 - beta_C), mask=is_row_C)
+    kdk_C = 2.0 * common_C - dv_v_C
+    tl.store(along_ptr + own * (2 * CHUNK) + CHUNK + row_C, k_length_C * k_length_C * kdk_C)
+
+
+@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "scale", "lower_bound"])
+def inner_kernel(
+    q_ptr, k_ptr, z_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
+    do_ptr, dv_ptr, entering_ptr, dA_ptr, dP_ptr, lengths_ptr, along_ptr,
+    dq_ptr, dk_ptr, dk_of_q_ptr, decays_of_q_ptr, decays_of_k_ptr,
+    T, H, chunks_of_row, first_head, heads, scale, lower_bound,
+    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
+):  # fmt: skip
+    """One chunk of one head and SLICE of its key channels: the rows x⁺ of q or of k, and the keys they meet.
+
+    A program of q gives dq, what q's products add to dk, and what they add to the gradients of decays; one of k gives
+    what its products add to both. `decays_of_q` lies like z, `decays_of_k` and `dk_of_q` chunk by chunk.
+    """
+    OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
+    SLICES: tl.constexpr = K // SLICE
+    program = tl.program_id(0)
+    of_keys = program % 2 == 1
+    first = (program // 2 % SLICES) * SLICE
+    own_head = (program // 2 // SLICES) % heads
+    head = first_head + own_head
+    chunk = program // 2 // SLICES // heads
+    start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
+    if start >= end:
+        return
+    block = chunk.to(tl.int64) * H + head
+    own = chunk.to(tl.int64) * heads + own_head
+    token = (start * H + head) * K + first
+    local = own * (CHUNK * K) + first
+    lengths_ptr += block * (2 * CHUNK)
+    if of_keys:
+        given_ptr = dv_ptr
+        pairs_ptr = dP_ptr
+        x_ptr = k_ptr
+        dx_ptr = dk_ptr
+        decays_ptr = decays_of_k_ptr + local
+        lengths_ptr += CHUNK
+    else:
+        given_ptr = do_ptr
+        pairs_ptr = dA_ptr
+        x_ptr = q_ptr
+        dx_ptr = dq_ptr
+        decays_ptr = decays_of_q_ptr + token
+    slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
+    row_C, row_QR = tl.arange(0, CHUNK), rows_by_tile()
+    i, j = row_C[:, None], row_C[None, :]
+    value_V, channel_K = tl.arange(0, V), tl.arange(0, SLICE)
+    is_row_1QR = (row_QR < end - start)[None, :, :]
+    place_KQR = places(row_QR * (H * K), channel_K, WARPS)
+    pairs_ptrs = pairs_ptr + own * (CHUNK * CHUNK) + i * CHUNK + j
+    _, tiles_CC = level_masks()
+    own_CC = (i // TILE) == (j // TILE)
+
+    z_KQR = tl.load(z_ptr + token + place_KQR, mask=is_row_1QR, other=0.0)
+    k_KQR = tl.load(k_ptr + token + place_KQR, mask=is_row_1QR, other=0.0)
+    bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
+    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound))
+    from_start_KQ, _, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
+
+    # Rows on the left of products: from the state, and from keys, level by level.
+    k_up_KQR = (k_KQR.to(tl.float32) * tl.exp2(-local_KQR - BALANCE)).to(OPERAND)
+    k_up_CK = as_rows(k_up_KQR)
+    k_next_CK = as_rows((k_up_KQR.to(tl.float32) * to_next_KQ[:, :, None]).to(OPERAND))
+    k_half_CK = as_rows((k_up_KQR.to(tl.float32) * to_half_KQ[:, :, None]).to(OPERAND))
+    place_CV = (start + i) * (H * V) + head * V + value_V[None, :]
+    given_CV = tl.load(given_ptr + place_CV, mask=i < end - start, other=0.0)
+    entering_VK = tl.load(entering_ptr + block * (V * K) + first + value_V[:, None] * K + channel_K[None, :])
+    factor_QR = tl.where(of_keys, -1.0, scale) * tl.load(lengths_ptr + row_QR)
+    left_KQR = by_channel(tl.dot(given_CV, entering_VK)) * from_start_KQ[:, :, None] * factor_QR[None, :, :]
+    left_KQR += from_half_KQ[:, :, None] * by_channel(tl.dot(tl.load(pairs_ptrs), k_half_CK))
+    level_CK = tl.dot(tl.load(pairs_ptrs, mask=own_CC, other=0.0), k_up_CK)
+    level_CK = tl.dot(tl.load(pairs_ptrs, mask=tiles_CC, other=0.0), k_next_CK, level_CK)
+    left_KQR += by_channel(level_CK)
+
+    # Keys on the right of products.
+    x_KQR = tl.load(x_ptr + token + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    down_KQR = tl.exp2(local_KQR + BALANCE)
+    x_down_KQR = (x_KQR * down_KQR).to(OPERAND)
+    x_down_CK = as_rows(x_down_KQR)
+    x_far_CK = as_rows((x_down_KQR.to(tl.float32) * from_half_KQ[:, :, None]).to(OPERAND))
+    right_KQR = to_half_KQ[:, :, None] * by_channel(tl.dot(tl.trans(tl.load(pairs_ptrs)), x_far_CK))
+    level_CK = tl.dot(tl.trans(tl.load(pairs_ptrs, mask=tiles_CC, other=0.0)), x_down_CK)
+    right_KQR += to_next_KQ[:, :, None] * by_channel(level_CK)
+    right_KQR += by_channel(tl.dot(tl.trans(tl.load(pairs_ptrs, mask=own_CC, other=0.0)), x_down_CK))
+
+    dG_KQR = x_down_KQR.to(tl.float32) * left_KQR - k_up_KQR.to(tl.float32) * right_KQR
+    ddecay_KQR = sums_back(dG_KQR)
+    place_decays_KQR = places(row_QR * (tl.where(of_keys, 1, H) * K), channel_K, WARPS)
+    tl.store(decays_ptr + place_decays_KQR, ddecay_KQR.to(decays_ptr.dtype.element_ty), mask=is_row_1QR)
+    left_KQR *= down_KQR
+    right_KQR *= tl.exp2(-local_KQR - BALANCE)
+    place_local_KQR = local + places(row_QR * K, channel_K, WARPS)
+    tl.store(dk_of_q_ptr + place_local_KQR, right_KQR.to(OPERAND), mask=is_row_1QR & (of_keys == 0))
+    along_QR = tl.load(along_ptr + own * (2 * CHUNK) + row_QR)
+    left_KQR += tl.where(of_keys, right_KQR, -x_KQR * along_QR[None, :, :])
+    tl.store(dx_ptr + token + place_KQR, left_KQR.to(OPERAND), mask=is_row_1QR)
+
+
+@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "walk_first", "walk_heads",
+                               "lower_bound"])  # fmt: skip
+def gate_kernel(
+    k_ptr, z_ptr, A_log_ptr, dt_bias_ptr, table_ptr, along_ptr, written_ptr, entering_ptr, leaving_ptr,
+    dk_of_q_ptr, decays_of_k_ptr, dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
+    T, H, chunks_of_row, first_head, heads, walk_first, walk_heads, lower_bound,
+    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
+):  # fmt: skip
+    """One chunk of one head and SLICE of its key channels: keys as k°, and the gradients of k and of the gate.
+
+    Finds in `dk_ptr` what products of k, and in `dz_ptr` what the decays of products of q have given.
+    """
+    SLICES: tl.constexpr = K // SLICE
+    program = tl.program_id(0)
+    first = (program % SLICES) * SLICE
+    own_head = (program // SLICES) % heads
+    head = first_head + own_head
+    chunk = program // SLICES // heads
+    start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
+    if start >= end:
+        return
+    block = chunk.to(tl.int64) * H + head
+    own = chunk.to(tl.int64) * heads + own_head
+    leaving_ptr += (chunk.to(tl.int64) * walk_heads + head - walk_first) * (V * K)
+    row_C, row_QR = tl.arange(0, CHUNK), rows_by_tile()
+    value_V, channel_K = tl.arange(0, V), tl.arange(0, SLICE)
+    is_row_1QR = (row_QR < end - start)[None, :, :]
+    place_KQR = (start * H + head) * K + first + places(row_QR * (H * K), channel_K, WARPS)
+    place_local_KQR = own * (CHUNK * K) + first + places(row_QR * K, channel_K, WARPS)
+    place_VK = first + value_V[:, None] * K + channel_K[None, :]
+    slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
+    bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
+
+    written_VC = tl.load(written_ptr + block * (V * CHUNK) + value_V[:, None] * CHUNK + row_C[None, :])
+    leaving_VK = tl.load(leaving_ptr + place_VK)
+    entering_VK = tl.load(entering_ptr + block * (V * K) + place_VK)
+    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=0.0)
+    k_KQR = tl.load(k_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound))
+    _, to_end_KQ, _, _, _ = level_factors(a0, a1, a2, a3, last)
+    dk_KQR = by_channel(tl.dot(tl.trans(written_VC), leaving_VK)) * to_end_KQ[:, :, None]
+    dk_KQR *= tl.exp2(-local_KQR - BALANCE)
+    ddecay_KQR = sums_before(k_KQR * dk_KQR)
+    dlast_K = tl.exp2(last) * tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
+    ddecay_KQR += dlast_K[:, None, None]
+
+    dk_KQR += tl.load(dk_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    dk_KQR += tl.load(dk_of_q_ptr + place_local_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    along_QR = tl.load(along_ptr + own * (2 * CHUNK) + CHUNK + row_QR)
+    dk_KQR -= k_KQR * along_QR[None, :, :]
+    tl.store(dk_ptr + place_KQR, dk_KQR.to(dk_ptr.dtype.element_ty), mask=is_row_1QR)
+
+    # The gate, σ' = e^-x σ². Rows past the end have decays of their own here: they are nobody's.
+    ddecay_KQR += tl.load(dz_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    ddecay_KQR += tl.load(decays_of_k_ptr + place_local_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    biased_KQR = z_KQR.to(tl.float32) + bias_K[:, None, None]
+    inverse_KQR = tl.exp2(tl.minimum((-LOG2E * slope) * biased_KQR, 100.0))
+    root_KQR = tl.rsqrt(1.0 + inverse_KQR)
+    root_KQR *= root_KQR
+    dz_KQR = ddecay_KQR * (lower_bound * slope) * (inverse_KQR * root_KQR) * root_KQR
+    dz_KQR = tl.where(is_row_1QR, dz_KQR, 0.0)
+    tl.store(dz_ptr + place_KQR, dz_KQR.to(dz_ptr.dtype.element_ty), mask=is_row_1QR)
+    tl.store(ddt_bias_ptr + block * K + first + channel_K, tl.sum(tl.sum(dz_KQR, 2), 1))
+    dA_log = tl.sum(tl.sum(tl.sum(dz_KQR * biased_KQR, 2), 1), 0)
+    tl.store(dA_log_ptr + block * SLICES + program % SLICES, dA_log)
