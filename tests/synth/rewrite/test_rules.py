@@ -156,3 +156,8 @@ def test_operations_are_named_only_where_the_signs_tell() -> None:
     assert operation("(a + b)^2", "a^2 + 2ab + b^2") == "multiplied out"
     assert operation("\\sum_i x_i", "n m") == "carrying out the sum"
     assert operation("f(x)", "g(x)") == ""
+
+
+def test_two_blanks_in_a_row_are_no_word() -> None:
+    assert clause("The  map is one of them") is not None
+    assert clause("Of  , it is") is None
