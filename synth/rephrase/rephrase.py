@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import orjson
 from datatrove.data import Document
@@ -49,6 +49,7 @@ class Rephrase(Asking):
         chunk_tokens: what one call rewrites, in estimated tokens.
         excerpt_tokens: what is rewritten in a row, in one style. Default: 4,096, and for rules, which see one chunk
             only, as much as a chunk, so that each has a style that suits it.
+        cut: between `sentences`, or only between `paragraphs`, as suits texts whose paragraphs are records.
         least_words: shorter chunks are left out.
         maths: check equations and results.
         fact_sheets: store with each chunk what its source states: numbers, dates, names, cues of logic, formulas, code.
@@ -71,6 +72,7 @@ class Rephrase(Asking):
     rewrites: int = Field(default=1, ge=1, le=2)
     chunk_tokens: int = Field(default=256, ge=16)
     excerpt_tokens: int | None = Field(default=None, ge=16)
+    cut: Literal["sentences", "paragraphs"] = "sentences"
     least_words: int = Field(default=25, ge=1)
     maths: bool = False
     fact_sheets: bool = False
@@ -132,7 +134,7 @@ class Rephrase(Asking):
     def process(self, record: Document) -> list[Document]:
         state = self._state
         assert state is not None
-        layout = lay_out(record.text, self.chunk_tokens, self._excerpt(), self.least_words)
+        layout = lay_out(record.text, self.chunk_tokens, self._excerpt(), self.least_words, self.cut == "paragraphs")
         left: Counter[str] = Counter()
         made: list[Document] = []
         for number in range(len(layout.excerpts)):

@@ -106,7 +106,7 @@ def clause(body: str) -> Clause | None:
     """Subject, verb and rest of a sentence that begins with its subject."""
     words = body.split(" ")
     first = words[0].lower()
-    if not first or first in _NO_SUBJECT or first.endswith("ly") or first.endswith((",", ";", ":")) or is_aside(first[0]):
+    if not first or first in _NO_SUBJECT or first.endswith(("ly", ",", ";", ":")) or is_aside(first[0]):
         return None
     for at, word in enumerate(words[: _SUBJECT_WORDS + 1]):
         lower = word.lower()

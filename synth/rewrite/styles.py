@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ...pipelines.errors import UserError
+from .formal import formal_reading
 from .lists import notes, table
 from .maths import learning_note, proof_outline, worked_example
 from .passage import Passage, drawn, read
@@ -34,6 +35,7 @@ class Style(NamedTuple):
     write: Callable[[Passage, random.Random], str | None]
 
 
+FORMAL = "formal_reading"
 STYLES: dict[str, Style] = {
     "encyclopedic": Style("paraphrase", "knowledge", "the same in other words, clauses in another order", encyclopedic),
     "textbook": Style("tutorial", "knowledge", "numbered statements, headed by definition, rule, condition", textbook),
@@ -45,6 +47,8 @@ STYLES: dict[str, Style] = {
     "learning_note": Style("tutorial", "maths", "what is given, what is meant, what follows and why", learning_note),
     "worked_example": Style("table", "maths", "chains of equalities as tables, with their operations", worked_example),
     "proof_outline": Style("tutorial", "maths", "claims in order, each with the reason given for it", proof_outline),
+    FORMAL: Style("formal", "maths", "records of formal mathematics as notes or outlines",
+                  lambda passage, rng: formal_reading(passage.source, rng)),
 }
 
 
@@ -64,5 +68,8 @@ def rewrite(source: str, style: str, seed: int) -> str | None:
     """
     if style not in STYLES:
         raise UserError(f"no style {style!r} of rules; there are: {', '.join(STYLES)}")
+    rng = drawn(source, style, seed)
+    if style == FORMAL:  # its records are no sentences
+        return formal_reading(source, rng)
     passage = read(source)
-    return None if passage is None else STYLES[style].write(passage, drawn(source, style, seed))
+    return None if passage is None else STYLES[style].write(passage, rng)

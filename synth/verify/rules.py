@@ -29,6 +29,8 @@ class Rules(BaseModel):
         embedding_support, embedding_coverage: least cosine of a sentence with the nearest of the other side, by
             embeddings (extra `embed`); off unless set.
         close: from this similarity on, a sentence counts as close to its source and is compared word by word.
+        wording: `kept`: sentences are compared with the sentences that they were made of; `free`: clauses with all that
+            they may have been made of, for rewrites that have other words and another order throughout.
         attempts: how often a rewrite may be asked for before its failure is final.
     """
 
@@ -60,6 +62,7 @@ class Rules(BaseModel):
     embedding_support: float | None = Field(default=None, ge=0, le=1)
     embedding_coverage: float | None = Field(default=None, ge=0, le=1)
     close: float = Field(default=0.45, gt=0, le=1)
+    wording: str = Field(default="kept", pattern="^(kept|free)$")
     attempts: int = Field(default=2, ge=1)
 
 
@@ -67,12 +70,14 @@ _SELECTS: dict[str, Any] = {"recall": False, "length": (0.05, 3.0)}
 STYLES: dict[str, Rules] = {
     "paraphrase": Rules(),
     # Wording of its own in every sentence: of logic, only what one class in the place of another tells is judged.
-    "free": Rules(close=1.0, scope=None, role=None, reference=None),
+    "free": Rules(wording="free", markup="any", length=(0.4, 3.0), support=0.3, name_context=None),
     # Deterministic edits keep most of the wording; whether they are near-copies is measured, not judged.
     "edit": Rules(copied=None, markup="any"),
     "list": Rules(markup="any"),
     "notes": Rules(markup="any", length=(0.3, 2.5)),
     "tutorial": Rules(markup="any", length=(0.5, 3.5), support=0.2),
+    # Formulas and labels are moved about among few words: each is a name that may not be lost, in any order.
+    "formal": Rules(markup="any", length=(0.5, 2.5), support=0.2, name_context=None),
     "summary": Rules(**{**_SELECTS, "length": (0.05, 1.0)}),
     "qa": Rules(**{**_SELECTS, "markup": "qa", "support": 0.2}),
     "table": Rules(**{**_SELECTS, "markup": "table", "support": None}),

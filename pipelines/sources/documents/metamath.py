@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ...record import new_record
 from ...stage import Context, Input, InvalidInput, Item, Slice
@@ -43,12 +43,21 @@ class Metamath(Placed):
     Attributes:
         glob: which `.mm` files; default: all.
         kind, domain: default: `text` of maths.
+        formulas: `plain`, or `code`: labels and formulas between back-quotes, so that what reads Markdown, such as the
+            checks of rewrites, takes each for one word.
     """
 
     version: ClassVar[int] = 1
     operational: ClassVar[frozenset[str]] = frozenset({"glob", "exclude", "root"})
 
     domain: str = "maths"
+    formulas: Literal["plain", "code"] = "plain"
+
+    def semantic(self) -> dict[str, Any]:
+        told = super().semantic()
+        if self.formulas == "plain":  # which it was before there was a choice
+            del told["formulas"]
+        return told
 
     def plan(self, context: Context, unit_items: int | None) -> Iterator[Slice]:
         folder = self.folder(context)
@@ -71,7 +80,7 @@ class Metamath(Placed):
             yield Item(key, identity, lambda s=section, k=key: self._load(s, file.uri, k, folder))  # type: ignore[misc]
 
     def _load(self, section: bytes, uri: str, key: str, folder: Folder) -> Any:
-        text, title = section_text(section)
+        text, title = section_text(section, self.formulas == "code")
         if not text:
             raise InvalidInput("no_text", f"no statements in section {title or key!r}")
         record = new_record(text, kind=self.kind, domain=self.domain, uri=uri, item=key, content=section,
@@ -80,8 +89,12 @@ class Metamath(Placed):
         return record
 
 
-def section_text(section: bytes) -> tuple[str, str]:
-    """A section in readable form, and its title; the text is empty if the section has no axiom and no theorem."""
+def section_text(section: bytes, code: bool = False) -> tuple[str, str]:
+    """A section in readable form, and its title; the text is empty if the section has no axiom and no theorem.
+
+    Args:
+        code: labels and formulas stand between back-quotes.
+    """
     title, level, body = "", "#", section
     if header := _HEADER.match(section):
         title = " ".join(header["title"].decode("ascii", "replace").split())
@@ -94,19 +107,19 @@ def section_text(section: bytes) -> tuple[str, str]:
         if token["comment"] is not None:
             if comment:  # a comment that no statement follows is prose of the section
                 found.append(comment)
-            comment = _prose(token["comment"])
+            comment = _prose(token["comment"], code)
         elif token["open"]:
             hypotheses.append([])
         elif token["close"]:
             if len(hypotheses) > 1:
                 hypotheses.pop()
         elif token["kind"] == "e":
-            hypotheses[-1].append(f"{token['label']}: {' '.join(token['body'].split())}")
+            hypotheses[-1].append(f"{_shown(token['label'], code)}: {_shown(token['body'], code)}")
         elif token["declaration"] == "d":
-            hypotheses[-1].append(f"distinct variables: {' '.join(token['names'].split())}")
+            hypotheses[-1].append(f"distinct variables: {_shown(token['names'], code)}")
         elif token["kind"] in ("a", "p"):
             if comment or token["kind"] == "p":
-                found.append(_statement(token, comment, [one for scope in hypotheses for one in scope]))
+                found.append(_statement(token, comment, [one for scope in hypotheses for one in scope], code))
                 statements += 1
             comment = ""
     if comment:
@@ -114,26 +127,34 @@ def section_text(section: bytes) -> tuple[str, str]:
     return ("\n\n".join(one for one in found if one) + "\n" if statements else ""), title
 
 
-def _statement(token: re.Match[str], comment: str, hypotheses: list[str]) -> str:
+def _shown(formula: str, code: bool) -> str:
+    """A formula or label on one line. One that holds back-quotes, set.mm's sign for the value of a function, stays as
+    it is."""
+    line = " ".join(formula.split())
+    return f"`{line}`" if code and "`" not in line else line
+
+
+def _statement(token: re.Match[str], comment: str, hypotheses: list[str], code: bool) -> str:
     statement, _, _ = token["body"].partition("$=")
-    lines = [f"{_KIND[token['kind']]} {token['label']}." + (f" {comment}" if comment else "")]
+    lines = [f"{_KIND[token['kind']]} {_shown(token['label'], code)}." + (f" {comment}" if comment else "")]
     if hypotheses:
         lines += ["Given:", *(f"  {one}" for one in hypotheses)]
         lines.append("Then:")
-    lines.append(f"  {' '.join(statement.split())}")
+    lines.append(f"  {_shown(statement, code)}")
     proof = _PROOF.search(token["body"])
     if proof and proof["used"] and (used := proof["used"].split()):
-        lines.append(f"Proved from: {', '.join(used)}.")
+        lines.append(f"Proved from: {', '.join(_shown(one, code) for one in used)}.")
     return "\n".join(lines)
 
 
-def _prose(comment: str) -> str:
+def _prose(comment: str, code: bool) -> str:
     """A comment without its markup: `~ label` becomes the label, formulas keep their back-quotes, credits go."""
     if comment.lstrip().startswith(("$j", "$t", "End $[", "Begin $[", "End of", "(End of")):
         return ""
     paragraphs = [" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", comment)]
     text = "\n\n".join(part for part in paragraphs if part)
     text = re.sub(r"`\s*([^`]+?)\s*`", r"`\1`", text)
+    text = re.sub(r"(?<!\S)~ ([\w.-]*\w)", r"`\1`" if code else r"\1", text)
     text = re.sub(r"(?<!\S)~ (\S+)", r"\1", text)
     return _CREDIT.sub("", text).strip()
 

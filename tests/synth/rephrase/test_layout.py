@@ -10,6 +10,7 @@ from k3data.synth.rephrase.assign import assignments
 from k3data.synth.rephrase.layout import lay_out
 from k3data.synth.rephrase.stitch import seam, tail, without_repeat
 
+RECORDS = "\n\n".join(f"Theorem {n}. {'It says so. ' * 6}\n  claim {n}" for n in range(12))
 SENTENCE = "The planner reads the statistics of a table before it chooses one of the plans that answer a query. "
 DOCUMENT = f"""# Planning queries
 
@@ -38,6 +39,15 @@ def test_title_outline_and_chunks_of_a_document():
     rewritten = [DOCUMENT[one.start : one.end] for one in parts if not one.skipped]
     assert sum(DOCUMENT.count("planner", one.start, one.end) for one in parts) == DOCUMENT.count("planner")
     assert any(text.startswith("- The planner") for text in rewritten) or any("\n- The planner" in t for t in rewritten)
+
+
+def test_records_are_cut_between_paragraphs_only():
+    layout = lay_out(RECORDS, 64, 128, 5, paragraphs=True)
+    parts = [RECORDS[part.start : part.end] for excerpt in layout.excerpts for part in excerpt]
+    assert "\n\n".join(parts) == RECORDS
+    assert len(layout.excerpts) > 1
+    assert all(part.startswith("Theorem") and part[-1].isdigit() for part in parts)
+    assert any("\n\n" in part for part in parts)
 
 
 def test_what_cannot_be_rewritten_is_left_out_with_its_reason():
