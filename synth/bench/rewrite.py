@@ -113,8 +113,9 @@ def _speed(sources: list[str]) -> dict[str, float]:
     verdict."""
     names = [name for name, style in STYLES.items() if style.kind == "knowledge"]
     begun = time.process_time()
-    made = [(source, name, text) for source in sources for name in names
-        if (text := rewrite(source, name, 1)) is not None]
+    made = [
+        (source, name, text) for source in sources for name in names if (text := rewrite(source, name, 1)) is not None
+    ]
     writing = time.process_time() - begun
     begun = time.process_time()
     for source, name, text in made:

@@ -61,11 +61,14 @@ def _paragraphs(doc: str) -> Iterator[str]:
         if block.startswith("$$"):
             yield block.strip()
             continue
-        if block.startswith((" ", "..", ">>>", "*", "-")) or re.search(r"^\s*[-=~^]{3,}$|>>>|::|\|", block,
-            re.MULTILINE):
+        if block.startswith((" ", "..", ">>>", "*", "-")) or re.search(
+            r"^\s*[-=~^]{3,}$|>>>|::|\|", block, re.MULTILINE
+        ):
             continue
-        plain = _LINK.sub("",
-            _DOUBLE.sub(r"`\1`", _ROLE.sub(r"`\1`", _INLINE.sub(lambda one: f"${' '.join(one[1].split())}$", block))))
+        plain = _LINK.sub(
+            "",
+            _DOUBLE.sub(r"`\1`", _ROLE.sub(r"`\1`", _INLINE.sub(lambda one: f"${' '.join(one[1].split())}$", block))),
+        )
         plain = " ".join(plain.split())
         if plain and (plain[-1] in ".:" or following.startswith("$$")) and len(plain.split()) > 3:
             yield plain

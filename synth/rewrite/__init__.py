@@ -1,2 +1,1 @@
-"""Rewriting of technical prose and mathematics by rules: the same said in another form, deterministically and
-offline."""
+"""Rewriting of technical prose and mathematics by rules: the same in another form, deterministic and offline."""

@@ -98,24 +98,31 @@ def _as_main(main: str) -> str | None:
     made = passive(main)
     if made is not None:
         return made
-    return main if main.split()[0] in ("Use", "Set", "Call", "Pass", "See", "Return",
-        "Specify") and "," not in main else None
+    return (
+        main
+        if main.split()[0] in ("Use", "Set", "Call", "Pass", "See", "Return", "Specify") and "," not in main
+        else None
+    )
 
 
 def _clear(main: str) -> bool:
     """Whether a clause has one verb only, so that a condition can belong to no other."""
     words = main.split()
     verbs = [at for at, word in enumerate(words) if word in AUXILIARIES]
-    verbs += [at for at, word in enumerate(words) if at and word in OF_THIRD
-        and clause(" ".join(words[at - 1 :])) is not None]
+    verbs += [
+        at for at, word in enumerate(words) if at and word in OF_THIRD and clause(" ".join(words[at - 1 :])) is not None
+    ]
     return len(verbs) <= 1 or not re.search(r"\b(?:and|or|but|that)\b", main)
 
 
 def impersonal(body: str, rng: random.Random) -> list[str] | None:
     """You can use x to y → x can be used to y."""
     found = _YOU.match(body)
-    if found is None or found["verb"] not in PASSIVE or re.search(r"\b(?:you|your|yourself|we|our|one)\b",
-        found["object"]):
+    if (
+        found is None
+        or found["verb"] not in PASSIVE
+        or re.search(r"\b(?:you|your|yourself|we|our|one)\b", found["object"])
+    ):
         return None
     aim = _OBJECT.match(found["object"])
     if aim is None or any(word in AUXILIARIES | CLAUSE_WORDS | PREPOSITIONS
@@ -138,8 +145,11 @@ def purpose_back(body: str, rng: random.Random) -> list[str] | None:
 def purpose_front(body: str, rng: random.Random) -> list[str] | None:
     """Use x to y → To y, use x."""
     found = _AIM.match(body)
-    if found is None or found["aim"].split()[0] not in BASES or re.search(r"\b(?:if|when|that|which|and)\b",
-        found["main"]):
+    if (
+        found is None
+        or found["aim"].split()[0] not in BASES
+        or re.search(r"\b(?:if|when|that|which|and)\b", found["main"])
+    ):
         return None
     small = decapitalised(found["main"])
     return [f"To {found['aim']}, {small}"] if small else None
@@ -270,18 +280,33 @@ def default_moved(body: str, rng: random.Random) -> list[str] | None:
 
 _PLACE = r"(?:(?:the|a|an|this|that|these|each|every|any|both|most|some|all|such) )?(?:[\w'’-]+ ){0,3}[\w'’-]+"
 _ADJUNCT = re.compile(rf"(?P<pp>(?:In|For|At|On|During|Within|Under|With) {_PLACE}), (?P<y>[^,;:]{{10,160}})$")
-_AT_END = re.compile(r"(?P<y>[^,;:]{12,150}) (?P<pp>(?:for|in|at|on|during|with) (?:each|every|this|these|that"
-    r"|both) (?:[\w'’-]+ ){0,2}[\w'’-]+)$")
+_AT_END = re.compile(
+    r"(?P<y>[^,;:]{12,150}) (?P<pp>(?:for|in|at|on|during|with) (?:each|every|this|these|that"
+    r"|both) (?:[\w'’-]+ ){0,2}[\w'’-]+)$"
+)
 
 
 def adjunct_back(body: str, rng: random.Random) -> list[str] | None:
     """In the first step, x is done → x is done in the first step."""
     found = _ADJUNCT.match(body)
-    if found is None or body.startswith(("In addition", "For example", "For instance", "In particular", "In general",
-        "In fact", "In contrast", "In other")):
+    if found is None or body.startswith(
+        (
+            "In addition",
+            "For example",
+            "For instance",
+            "In particular",
+            "In general",
+            "In fact",
+            "In contrast",
+            "In other",
+        )
+    ):
         return None
-    if not is_clause(found["y"]) or re.search(r"\b(?:if|when|that|which|and|but|unless|because|where|with|ing)\b",
-        found["y"]) or " to " in found["y"]:
+    if (
+        not is_clause(found["y"])
+        or re.search(r"\b(?:if|when|that|which|and|but|unless|because|where|with|ing)\b", found["y"])
+        or " to " in found["y"]
+    ):
         return None
     return [f"{capitalised(found['y'])} {found['pp'][0].lower()}{found['pp'][1:]}"]
 
@@ -289,8 +314,15 @@ def adjunct_back(body: str, rng: random.Random) -> list[str] | None:
 def adjunct_front(body: str, rng: random.Random) -> list[str] | None:
     """x is done for each node → For each node, x is done."""
     found = _AT_END.match(body)
-    if found is None or clause(body) is None or re.search(r"\b(?:if|when|that|which|and|or|but|unless|because|where"
-        r"|as|than|to|of|from)\b", found["y"][8:]):
+    if (
+        found is None
+        or clause(body) is None
+        or re.search(
+            r"\b(?:if|when|that|which|and|or|but|unless|because|where"
+            r"|as|than|to|of|from)\b",
+            found["y"][8:],
+        )
+    ):
         return None
     words = found["pp"].split()
     if words[-1] in PREPOSITIONS or set(words) & AUXILIARIES or found["y"].split()[-1].endswith("ing"):
@@ -305,8 +337,12 @@ def present(body: str, rng: random.Random) -> list[str] | None:
     if comma and not (fronted(body) or lead.lower() in OPENERS or lead.split()[0] in ("If", "When", "For", "In")):
         return None
     found = clause(capitalised(main))
-    if found is None or found.verb != "will" or not found.rest.startswith(("be ",
-        "have ")) or found.rest.startswith("be able"):
+    if (
+        found is None
+        or found.verb != "will"
+        or not found.rest.startswith(("be ", "have "))
+        or found.rest.startswith("be able")
+    ):
         return None
     first = found.subject.split()[0].lower()
     if first in ("you", "we", "i"):
@@ -317,8 +353,20 @@ def present(body: str, rng: random.Random) -> list[str] | None:
     return [f"{lead}{comma}{subject} {verb} {found.rest.partition(' ')[2]}"]
 
 
-MOVES: tuple[Rule, ...] = (front, back, reason_front, purpose_front, purpose_back, impersonal, to_passive, to_active,
-    default_moved, opener_inside, adjunct_back, adjunct_front)
+MOVES: tuple[Rule, ...] = (
+    front,
+    back,
+    reason_front,
+    purpose_front,
+    purpose_back,
+    impersonal,
+    to_passive,
+    to_active,
+    default_moved,
+    opener_inside,
+    adjunct_back,
+    adjunct_front,
+)
 """Rules that give one sentence for one."""
 SPLITS: tuple[Rule, ...] = (halves, split_but, split_so, split_which, split_and)
 """Rules that may give two."""

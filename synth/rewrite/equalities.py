@@ -7,11 +7,17 @@ from itertools import pairwise
 from typing import NamedTuple
 
 _OPEN = {"{": "}", "(": ")", "[": "]"}
-_MARKS = (("\\lim", "taking the limit"), ("\\int", "carrying out the integral"), ("\\sum", "carrying out the sum"),
-    ("\\prod", "carrying out the product"))
+_MARKS = (
+    ("\\lim", "taking the limit"),
+    ("\\int", "carrying out the integral"),
+    ("\\sum", "carrying out the sum"),
+    ("\\prod", "carrying out the product"),
+)
 _NUMERIC = re.compile(r"[\d\s+\-*/.^{}()]|\\(?:cdot|times|frac|left|right)")
-_OTHER = re.compile(r"[<>,]|\\(?:le|ge|quad|text|ne|neq|leq|geq|sim|approx|in|to|Rightarrow|ldots|dots)(?![a-zA-Z])"
-    r"|\.\.\.")
+_OTHER = re.compile(
+    r"[<>,]|\\(?:le|ge|quad|text|ne|neq|leq|geq|sim|approx|in|to|Rightarrow|ldots|dots)(?![a-zA-Z])"
+    r"|\.\.\."
+)
 _LETTERS = re.compile(r"(?<![\\A-Za-z])[A-Za-z]")
 
 

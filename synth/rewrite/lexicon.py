@@ -1,10 +1,8 @@
 """Words and phrases that may stand for each other in technical prose without another thing being said.
 
 Each line is `phrase = others`; the others have the phrase's grammar, so that nothing around them has to change. Terms
-of
-the trade (function, method, error, return, raise, call) are left alone, and so is whatever turns the logic of a
-sentence:
-a phrase is exchanged only for one of the same modality, quantity and polarity.
+of the trade (function, method, error, return, raise, call) are left alone, and so is whatever turns the logic of a
+sentence: a phrase is exchanged only for one of the same modality, quantity and polarity.
 """
 
 PHRASES = """

@@ -17,8 +17,10 @@ _ARTICLE = re.compile(rf"^The (?!minimum|maximum|few|number|majority)(?=[a-z{HID
 _ANY_ARTICLE = re.compile(r"^(?:The|An?) ")
 _OPENING = re.compile(r"(?:an?|the) (?!minimum|maximum|few|number|majority)")
 _NO_ITEM = AUXILIARIES | CLAUSE_WORDS | OF_THIRD.keys()
-_SERIES = re.compile(r"(?P<lead>[^,;:]{10,90}(?:: | include | includes ))(?P<items>[^;:.]{3,60}(?:, "
-    r"[^,;:.]{3,60})+,? (?:and|or) [^,;:.]{3,60})$")
+_SERIES = re.compile(
+    r"(?P<lead>[^,;:]{10,90}(?:: | include | includes ))(?P<items>[^;:.]{3,60}(?:, "
+    r"[^,;:.]{3,60})+,? (?:and|or) [^,;:.]{3,60})$"
+)
 
 
 def notes(passage: Passage, rng: random.Random) -> str | None:
@@ -48,11 +50,16 @@ def _points(statements: tuple[Statement, ...], rng: random.Random) -> list[list[
         series = _SERIES.match(statement.body)
         items = re.split(r", (?:and |or )?| (?:and|or) (?=[^,]*$)", series["items"]) if series else []
         if series and all(_is_item(item) for item in items):
-            found.append([f"- {_brief(polished(series['lead'].rstrip(' :'), rng))}:",
-                *(f"  - {item}" for item in items if item)])
+            found.append(
+                [f"- {_brief(polished(series['lead'].rstrip(' :'), rng))}:", *(f"  - {item}" for item in items if item)]
+            )
         elif condition and is_clause(condition.main) and len(condition.main) > 40:
-            found.append([f"- {capitalised(condition.cue)} {condition_polished(condition.condition, rng)}:",
-                f"  - {_brief(capitalised(polished(condition.main, rng)))}"])
+            found.append(
+                [
+                    f"- {capitalised(condition.cue)} {condition_polished(condition.condition, rng)}:",
+                    f"  - {_brief(capitalised(polished(condition.main, rng)))}",
+                ]
+            )
         else:
             found += [[f"- {_brief(said.removesuffix('.'))}"] for said in sentence(statement.body, rng)]
     return found
@@ -107,14 +114,21 @@ def table(passage: Passage, rng: random.Random) -> str | None:
 def _row(body: str, rng: random.Random) -> tuple[str, str, str] | None:
     """Subject, statement and condition of a sentence that has a subject of its own."""
     condition = fronted(body) or trailing(body)
-    if condition is not None and condition.cue in ("if", "when", "unless", "whenever", "once",
-        "until") and not weak_start(condition.condition):
+    if (
+        condition is not None
+        and condition.cue in ("if", "when", "unless", "whenever", "once", "until")
+        and not weak_start(condition.condition)
+    ):
         main: Clause | None = clause(capitalised(condition.main))
         said_when = f"{condition.cue} {condition_polished(condition.condition, rng)}"
     else:
         main, said_when = clause(moved(body, rng)), ""
-    if main is None or not main.plain or re.match(r"(?:this|these|that|those) ", main.subject,
-        re.IGNORECASE) or not 2 < len(main.rest.split()) < 30:
+    if (
+        main is None
+        or not main.plain
+        or re.match(r"(?:this|these|that|those) ", main.subject, re.IGNORECASE)
+        or not 2 < len(main.rest.split()) < 30
+    ):
         return None
     if re.search(r"^[Yy]ou|^[Ww]e|^[Uu]sers? ", main.subject):
         return None

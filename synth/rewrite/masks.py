@@ -1,5 +1,4 @@
-"""Code, formulas, addresses, quotations and asides, each hidden behind one letter while rules work on the words
-around it.
+"""Code, formulas, addresses, quotations and asides, each hidden behind one letter while rules work on other words.
 
 The letters are taken from the Tangut script, which counts as letters for patterns and has no capitals, so that what is
 hidden behaves as a noun. A rule may move such a letter and cannot touch what it stands for.

@@ -1,9 +1,7 @@
-"""Styles of mathematics: a learning note, an example worked in steps, and the outline of a proof. Formulas stay to
-the letter.
+"""Styles of mathematics: a learning note, an example worked in steps, outline of a proof. Formulas stay as they are.
 
 A passage is read as a row of points: a sentence, or one that ends in a colon together with the formula it announces.
-What
-a point does (assumes, defines, concludes, gives a reason) is told by the words that mathematicians write for it.
+What a point does (assumes, defines, concludes, gives a reason) is told by the words that mathematicians write for it.
 """
 
 from __future__ import annotations
@@ -23,13 +21,19 @@ from .topics import label
 _COPIED = 0.48  # less than in prose: the verifier counts what a formula is made of otherwise
 _FORMULA = re.compile(r"\$|\\\(|\\\[|\\begin\{")
 _ONLY_FORMULA = re.compile(rf"{HIDDEN}[.,;]?$")
-_GIVEN = re.compile(r"(?:Let|Suppose|Assume|Given|Consider|Denote|Fix|Here,?|We (?:assume|consider|denote|write)"
-    r"|Write)\b")
+_GIVEN = re.compile(
+    r"(?:Let|Suppose|Assume|Given|Consider|Denote|Fix|Here,?|We (?:assume|consider|denote|write)"
+    r"|Write)\b"
+)
 _LET = re.compile(r"Let (?P<x>[^,;:]{1,40}?) (?P<be>be) (?P<what>[^;:]{3,200})$")
-_DEFINES = re.compile(r"\b(?:defined|denotes?|denoted|is called|are called|is given by|are given by|represents?"
-    r"|stands? for|known as)\b")
-_CONCLUDES = re.compile(r"(?P<cue>Then|Therefore|Hence|Thus|So|Consequently|It follows that|As a result|This "
-    r"implies that|This means that|In particular|Accordingly),? (?P<rest>.+)$")
+_DEFINES = re.compile(
+    r"\b(?:defined|denotes?|denoted|is called|are called|is given by|are given by|represents?"
+    r"|stands? for|known as)\b"
+)
+_CONCLUDES = re.compile(
+    r"(?P<cue>Then|Therefore|Hence|Thus|So|Consequently|It follows that|As a result|This "
+    r"implies that|This means that|In particular|Accordingly),? (?P<rest>.+)$"
+)
 _REASON = re.compile(r"(?P<x>.{12,240}?),? (?P<cue>because|since|as) (?P<y>[^,;:]{8,160})$")
 _REASON_FIRST = re.compile(r"(?P<cue>Because|Since|As) (?P<y>[^,;:]{8,160}), (?P<x>.{10,240})$")
 
@@ -148,8 +152,10 @@ def proof_outline(passage: Passage, rng: random.Random) -> str | None:
             lines.append(f"**{words[2]}.** {claim} **{words[1]}.** {capitalised(inner['y'])}.{_shown(point)}")
         elif concluded and is_clause(concluded["rest"]):
             reasons += 1
-            lines.append(f"**{words[2]}.** "
-                f"{' '.join(sentence(capitalised(concluded['rest']), rng, splits=False))}{_shown(point)}")
+            lines.append(
+                f"**{words[2]}.** "
+                f"{' '.join(sentence(capitalised(concluded['rest']), rng, splits=False))}{_shown(point)}"
+            )
         else:
             head = {"given": words[3], "defined": words[4]}.get(point.role, words[0])
             lines.append(f"**{head}.** {_told(point, rng)}")
@@ -187,8 +193,9 @@ def _from_start(links: list[Link], at: int) -> str:
 
 
 def _holds_formula(passage: Passage, point: Point) -> bool:
-    return bool(point.formula) or any(_FORMULA.match(passage.mask.shown(one))
-        for one in re.findall(HIDDEN, point.statement.body))
+    return bool(point.formula) or any(
+        _FORMULA.match(passage.mask.shown(one)) for one in re.findall(HIDDEN, point.statement.body)
+    )
 
 
 def _head(point: Point, heads: dict[str, str], kinds: dict[str, str], formula: str) -> str:

@@ -86,8 +86,11 @@ def relative(body: str, rng: random.Random, share: float = 0.8) -> str:
 
     def longer(one: re.Match[str]) -> str:
         words = [*one["mid"].split(), one["noun"]]
-        if rng.random() > share or not all(map(_is_noun, words)) or (one["noun"].endswith("s")
-            and one["article"] == "the"):
+        if (
+            rng.random() > share
+            or not all(map(_is_noun, words))
+            or (one["noun"].endswith("s") and one["article"] == "the")
+        ):
             return one[0]
         return f"{one['article']} {one['mid']}{one['noun']} that {_GERUNDS[one['verb']]}"
 
@@ -123,8 +126,9 @@ def genitive(body: str, rng: random.Random, share: float = 0.6) -> str:
 def adverbs(body: str, rng: random.Random, share: float = 0.8) -> str:
     """Is automatically removed → is removed automatically, and back."""
     if _LATE.search(body):
-        return _LATE.sub(lambda one: f"{one['be']} {one['done']} {one['how']}" if rng.random() < share else one[0],
-            body)
+        return _LATE.sub(
+            lambda one: f"{one['be']} {one['done']} {one['how']}" if rng.random() < share else one[0], body
+        )
     return _EARLY.sub(lambda one: f"{one['be']} {one['how']} {one['done']}" if rng.random() < share else one[0], body)
 
 
@@ -168,8 +172,29 @@ def numerals(body: str, rng: random.Random) -> str:
 
 def _is_noun(word: str) -> bool:
     return not (
-        word in PREPOSITIONS or word in CLAUSE_WORDS or word in PRONOUNS or word in AUXILIARIES
-        or word in DETERMINERS or word.endswith(("ly", "ing"))
-        or word in ("be", "been", "not", "it", "so", "when", "such", "only", "note", "true", "false", "ensure",
-        "assume", "show", "sure", "mean")
+        word in PREPOSITIONS
+        or word in CLAUSE_WORDS
+        or word in PRONOUNS
+        or word in AUXILIARIES
+        or word in DETERMINERS
+        or word.endswith(("ly", "ing"))
+        or word
+        in (
+            "be",
+            "been",
+            "not",
+            "it",
+            "so",
+            "when",
+            "such",
+            "only",
+            "note",
+            "true",
+            "false",
+            "ensure",
+            "assume",
+            "show",
+            "sure",
+            "mean",
+        )
     )

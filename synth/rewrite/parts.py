@@ -36,21 +36,34 @@ class Condition(NamedTuple):
 
 
 _LEANING = frozenset(str.split("another other such both either neither some most many each every any all several"))
-_LEANS = re.compile(r"\b(?:same|former|latter|following|above|below|first|second|third|other|last|next|previous"
-    r"|resulting)\b")
+_LEANS = re.compile(
+    r"\b(?:same|former|latter|following|above|below|first|second|third|other|last|next|previous"
+    r"|resulting)\b"
+)
 _NO_SUBJECT = (
-    (CLAUSE_WORDS - PRONOUNS) | PREPOSITIONS | AUXILIARIES
-    | frozenset(str.split("there that who which what only also just not then thus here however otherwise instead "
-    "sometimes always never less more most fewer rather note please therefore hence consequently moreover nevertheless "
-    "accordingly still yet further along together besides"))
+    (CLAUSE_WORDS - PRONOUNS)
+    | PREPOSITIONS
+    | AUXILIARIES
+    | frozenset(
+        str.split(
+            "there that who which what only also just not then thus here however otherwise instead "
+            "sometimes always never less more most fewer rather "
+            "note please therefore hence consequently moreover nevertheless "
+            "accordingly still yet further along together besides"
+        )
+    )
 )
 _ENDS_SUBJECT = CLAUSE_WORDS - {"and", "or", "than", "as"}
-_NO_END = frozenset(str.split("only also then still always never now just often not")) | PREPOSITIONS | (
-    DETERMINERS - {"this", "these", "that", "those", "all", "both", "each"}
+_NO_END = (
+    frozenset(str.split("only also then still always never now just often not"))
+    | PREPOSITIONS
+    | (DETERMINERS - {"this", "these", "that", "those", "all", "both", "each"})
 )
 _HIDDEN_ONLY = re.compile(f"{HIDDEN}$")
-_OBJECT_NEXT = frozenset(str.split("the a an this these its their your each every all any only both whether how "
-    "that no to")) | DETERMINERS
+_OBJECT_NEXT = (
+    frozenset(str.split("the a an this these its their your each every all any only both whether how that no to"))
+    | DETERMINERS
+)
 # Third persons that are plurals of nouns just as often: verbs only before an object.
 _PLURALS = frozenset(
     str.split(
@@ -76,10 +89,15 @@ _TRAILING = re.compile(
     r"|even if|even when) (?P<x>[^,;:]{6,150})$"
 )
 _AIMS = re.compile(rf" to (?:{'|'.join(sorted(BASES))})\b")
-_SECOND = re.compile(r"\b(?:if|when|whenever|unless|because|although|though|while|once|until|whereas|that|which|who"
-    r"|where|so)\b")
-_WEAK_START = re.compile(r"(?:(?:it|they|this|these|that|those|he|she|such|them|its|their|then|so|otherwise|both)\b"
-    r"|(?:each|one|all|none|some) (?:is|are|has|of)\b)", re.IGNORECASE)
+_SECOND = re.compile(
+    r"\b(?:if|when|whenever|unless|because|although|though|while|once|until|whereas|that|which|who"
+    r"|where|so)\b"
+)
+_WEAK_START = re.compile(
+    r"(?:(?:it|they|this|these|that|those|he|she|such|them|its|their|then|so|otherwise|both)\b"
+    r"|(?:each|one|all|none|some) (?:is|are|has|of)\b)",
+    re.IGNORECASE,
+)
 
 
 def decapitalised(text: str) -> str | None:
@@ -91,8 +109,9 @@ def decapitalised(text: str) -> str | None:
     lower = word.lower()
     if not word[0].isupper():
         return text if word[0].islower() or _HIDDEN_ONLY.match(word[0]) else None
-    if word == "I" or not (lower in SMALL or lower in BASES or lower in OF_THIRD or lower in AUXILIARIES
-        or lower.endswith("ly")):
+    if word == "I" or not (
+        lower in SMALL or lower in BASES or lower in OF_THIRD or lower in AUXILIARIES or lower.endswith("ly")
+    ):
         return None
     return text[0].lower() + text[1:]
 
@@ -159,8 +178,11 @@ def is_plural(clause_: Clause) -> bool:
         return False
     words = clause_.subject.lower().split()
     head = next((words[at - 1] for at, word in enumerate(words) if at and word in PREPOSITIONS), words[-1])
-    return (head.endswith("s") and not head.endswith(("ss", "us", "is"))) or words[0] in ("these",
-        "those") or "and" in words
+    return (
+        (head.endswith("s") and not head.endswith(("ss", "us", "is")))
+        or words[0] in ("these", "those")
+        or "and" in words
+    )
 
 
 def fronted(body: str) -> Condition | None:
@@ -254,8 +276,9 @@ def _object_end(words: list[str], whole: bool) -> int | None:
         if lower in OF_THIRD and lower not in _PLURALS:
             return None
         if whole:
-            if lower in ("via", "by", "to", "into", "from", "with", "using",
-                "as") or (lower in ("in", "on", "at", "for") and not of):
+            if lower in ("via", "by", "to", "into", "from", "with", "using", "as") or (
+                lower in ("in", "on", "at", "for") and not of
+            ):
                 return None
             of = of or lower == "of"
             continue
@@ -271,8 +294,10 @@ def _object_end(words: list[str], whole: bool) -> int | None:
 def _plural(words: list[str]) -> bool | None:
     """Whether the object is several things; None if that is not sure."""
     first = words[0].lower()
-    head = next((words[at - 1] for at in range(1, len(words)) if words[at].lower() in PREPOSITIONS
-        or words[at].endswith("ed")), words[-1])
+    head = next(
+        (words[at - 1] for at in range(1, len(words)) if words[at].lower() in PREPOSITIONS or words[at].endswith("ed")),
+        words[-1],
+    )
     head = head.lower()
     if head in ("specific", "available", "necessary", "suitable", "such", "axis", "series") or head in DETERMINERS:
         return None

@@ -1,5 +1,4 @@
-"""A chunk as the rules see it: paragraphs of statements, among headings, lists, code blocks and tables that stay
-whole."""
+"""A chunk as the rules see it: paragraphs of statements, among headings, lists, code and tables that stay whole."""
 
 from __future__ import annotations
 
@@ -17,8 +16,9 @@ _BLANK = re.compile(r"\n[ \t]*\n\s*")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]) +")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffd\ud800-\udfff]")
 _LETTERS = re.compile(r"[A-Za-z]+")
-_ENGLISH = frozenset(str.split("the a of to is in and that for are it be with as by on this or an from which can "
-    "not if at used when"))
+_ENGLISH = frozenset(
+    str.split("the a of to is in and that for are it be with as by on this or an from which can not if at used when")
+)
 _LABELLED = re.compile(
     rf"(?:^|[\s(])[\w.*{HIDDEN[1:-1]}]+(?: {HIDDEN})?: \S.*\s[\w.*{HIDDEN[1:-1]}]+(?: {HIDDEN})?: "
     rf"|^[A-Z][\w ]{{2,14}}: |^\S+ {HIDDEN}: |\b(?:Args|Arguments|Returns|Parameters|Note): "
@@ -40,8 +40,7 @@ class Statement(NamedTuple):
 
 
 class Paragraph(NamedTuple):
-    """Statements that stand together. `kind`: prose, item (of a list), or whole (heading, code, table: kept as it
-    is)."""
+    """Statements that stand together. `kind`: prose, item (of a list), or whole (heading, code, table: kept)."""
 
     kind: str
     statements: tuple[Statement, ...]
@@ -89,8 +88,11 @@ def read(source: str) -> Passage | None:
 
 def _paragraphs(block: str, mask: Mask) -> list[Paragraph]:
     lines = block.split("\n")
-    if block.lstrip().startswith(("#", "|", ">")) or any(line.startswith("    ")
-        for line in lines[:1]) or re.search(r"^\s*\|.*\|\s*$|^[-=~^]{3,}$", block, re.M):
+    if (
+        block.lstrip().startswith(("#", "|", ">"))
+        or any(line.startswith("    ") for line in lines[:1])
+        or re.search(r"^\s*\|.*\|\s*$|^[-=~^]{3,}$", block, re.M)
+    ):
         return [Paragraph("whole", (), block)]
     if not any(_ITEM.match(line) for line in lines):
         return [Paragraph("prose", _statements(block))]
@@ -124,8 +126,9 @@ def _untidy(passage: Passage) -> bool:
     """Whether labels and numbers of a list, or of a table of arguments, stand in the middle of the text: its
     structure is lost."""
     bodies = [statement.body for paragraph in passage.paragraphs for statement in paragraph.statements]
-    return sum(_LABELLED.search(body) is not None for body in bodies) > 1 or any(body.isdigit() or ": - " in body
-        for body in bodies)
+    return sum(_LABELLED.search(body) is not None for body in bodies) > 1 or any(
+        body.isdigit() or ": - " in body for body in bodies
+    )
 
 
 def letters(text: str) -> list[str]:
@@ -154,5 +157,3 @@ def drawn(source: str, style: str, seed: int) -> Draw:
     draw = Draw(f"{seed}\x00{style}\x00{source}")
     draw.source = source.lower()
     return draw
-
-

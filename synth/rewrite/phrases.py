@@ -23,9 +23,20 @@ class Draw(random.Random):
 
 def gerund(base: str) -> str:
     """The form in -ing."""
-    doubled = {"get": "getting", "run": "running", "permit": "permitting", "stop": "stopping", "set": "setting",
-        "occur": "occurring", "control": "controlling",
-        "wrap": "wrapping", "map": "mapping", "plot": "plotting", "refer": "referring", "swap": "swapping"}
+    doubled = {
+        "get": "getting",
+        "run": "running",
+        "permit": "permitting",
+        "stop": "stopping",
+        "set": "setting",
+        "occur": "occurring",
+        "control": "controlling",
+        "wrap": "wrapping",
+        "map": "mapping",
+        "plot": "plotting",
+        "refer": "referring",
+        "swap": "swapping",
+    }
     if base in doubled:
         return doubled[base]
     return base[:-1] + "ing" if base.endswith("e") and not base.endswith("ee") else base + "ing"
@@ -108,8 +119,12 @@ def exchanged(sentence: str, rng: random.Random, share: float = 0.85) -> str:
         if not alternatives or rng.random() > share or (written[0].isupper() and (article or one.start() > 0)):
             return one[0]
         new = rng.choice(alternatives)
-        if " " in new and written.endswith(("ed", "en")) and " " not in written and not _BE.search(sentence, 0,
-            one.start("found")):
+        if (
+            " " in new
+            and written.endswith(("ed", "en"))
+            and " " not in written
+            and not _BE.search(sentence, 0, one.start("found"))
+        ):
             return one[0]
         if written.endswith("ed") and _ARTICLE.search(sentence, 0, one.start("found")):
             return one[0]  # "the created tree", "a modified form": there it is an adjective
@@ -127,10 +142,12 @@ def exchanged(sentence: str, rng: random.Random, share: float = 0.85) -> str:
     return _ANY.sub(other, sentence)
 
 
-_SHORT = {phrase: others[0] for phrase, others in _OTHERS.items() if "'" in phrase
-    or phrase.startswith(("e.g.", "i.e."))}
-_SHORTENED = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(_SHORT, key=len, reverse=True)))})(?!\w)",
-    re.IGNORECASE)
+_SHORT = {
+    phrase: others[0] for phrase, others in _OTHERS.items() if "'" in phrase or phrase.startswith(("e.g.", "i.e."))
+}
+_SHORTENED = re.compile(
+    rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(_SHORT, key=len, reverse=True)))})(?!\w)", re.IGNORECASE
+)
 
 
 def opened(sentence: str) -> str:

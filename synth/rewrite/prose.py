@@ -54,8 +54,9 @@ def _linked(said: list[str], rng: random.Random) -> list[str]:
     found = said[:1]
     for one in said[1:]:
         small = decapitalised(one) if is_clause(one) and not weak_start(one) and rng.random() < 0.5 else None
-        found.append(f"{rng.choice(wording.GOING_ON)}, {small}" if small
-            and not found[-1].startswith(wording.GOING_ON) else one)
+        found.append(
+            f"{rng.choice(wording.GOING_ON)}, {small}" if small and not found[-1].startswith(wording.GOING_ON) else one
+        )
     return found
 
 

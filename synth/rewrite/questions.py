@@ -1,7 +1,6 @@
 """Questions that sentences answer: what something is or does, what happens in a case, why, how, what for.
 
-A question and its answer together say what the sentence says, once: a word that the logic turns on stands in one of
-them.
+A question and its answer together say what the sentence says, once: a word that the logic turns on stands in one.
 """
 
 from __future__ import annotations
@@ -26,11 +25,15 @@ class Exchange(NamedTuple):
     answer: str
 
 
-_USED = re.compile(r"(?P<done>(?:mainly |primarily |often |usually |typically )?used) (?P<aim>(?:to [a-z]+|for "
-    r"[a-z]+) .+)$")
+_USED = re.compile(
+    r"(?P<done>(?:mainly |primarily |often |usually |typically )?used) (?P<aim>(?:to [a-z]+|for "
+    r"[a-z]+) .+)$"
+)
 _TO = re.compile(r"To (?P<aim>[a-z]+ [^,;:]{4,80}), (?P<main>[^;:]{6,160})$")
-_AIM = re.compile(r"(?P<main>(?:Use|Call|Pass|Set|Specify|Apply|Run) [^,;:]{2,90}?) (?:in order )?to (?P<aim>[a-z]+ "
-    r"[^,;:]{4,90})$")
+_AIM = re.compile(
+    r"(?P<main>(?:Use|Call|Pass|Set|Specify|Apply|Run) [^,;:]{2,90}?) (?:in order )?to (?P<aim>[a-z]+ "
+    r"[^,;:]{4,90})$"
+)
 _POINTS = re.compile(r"\b(?:it|them|this|that|these|instead|also|then)\b")
 # Ends of an order behind which `to` opens no aim, and conditions that a question would tear apart.
 _NO_WAY = re.compile(
@@ -38,8 +41,11 @@ _NO_WAY = re.compile(
 )
 _REASON = re.compile(r"(?P<x>[^;:,]{10,140}?),? (?P<cue>because|since) (?!of\b)(?P<y>[^;:]{8,160})$")
 _YOUR = re.compile(r"\b(?:you|your|we|our|us)\b", re.IGNORECASE)
-_LEANING = re.compile(r"(?:this|these|that|those|such|the (?:same|above|following|latter|former|other)|other"
-    r"|another) ", re.IGNORECASE)
+_LEANING = re.compile(
+    r"(?:this|these|that|those|such|the (?:same|above|following|latter|former|other)|other"
+    r"|another) ",
+    re.IGNORECASE,
+)
 
 
 def asked(body: str, rng: random.Random, alone: bool = True) -> Exchange | None:
@@ -69,13 +75,20 @@ def _definition(body: str, rng: random.Random, alone: bool) -> Exchange | None:
     """X is a y → What is X? It is a y."""
     found = clause(body)
     subject = _named(found, alone)
-    if found is None or subject is None or found.verb not in ("is", "are") or not re.match(r"(?:an?|the) [a-z]",
-        found.rest) or len(found.rest) < 20:
+    if (
+        found is None
+        or subject is None
+        or found.verb not in ("is", "are")
+        or not re.match(r"(?:an?|the) [a-z]", found.rest)
+        or len(found.rest) < 20
+    ):
         return None
     pronoun = "They are" if found.verb == "are" else "It is"
-    asks = (f"What {found.verb} {subject}?",
-        f"What is meant by {subject}?") if not subject.startswith(("each",
-        "every")) else (f"What {found.verb} {subject}?",)
+    asks = (
+        (f"What {found.verb} {subject}?", f"What is meant by {subject}?")
+        if not subject.startswith(("each", "every"))
+        else (f"What {found.verb} {subject}?",)
+    )
     return Exchange("definition", subject, rng.choice(asks), f"{pronoun} {polished(found.rest, rng)}.")
 
 
@@ -94,16 +107,20 @@ def _action(body: str, rng: random.Random, alone: bool) -> Exchange | None:
             return None
         question = f"What does {subject} {base}?"
     else:
-        question = rng.choice((f"What does {subject} {base}?",
-            f"What does {subject} do?")) if takes else f"What does {subject} do?"
+        question = (
+            rng.choice((f"What does {subject} {base}?", f"What does {subject} do?"))
+            if takes
+            else f"What does {subject} do?"
+        )
     return Exchange("action", subject, question, f"It {polished(f'{found.verb} {found.rest}', rng)}.")
 
 
 _PARTICLES = {"depend": ("on",), "consist": ("of",), "refer": ("to",), "correspond": ("to",), "belong": ("to",),
     "rely": ("on",), "lead": ("to",),
               "result": ("in",), "apply": ("to",), "point": ("to",)}  # fmt: skip
-_WITH_OBJECT = frozenset(str.split("mean require need indicate denote affect cover introduce imply assume expect "
-    "allow support"))
+_WITH_OBJECT = frozenset(
+    str.split("mean require need indicate denote affect cover introduce imply assume expect allow support")
+)
 _STATES = frozenset(
     str.split(
         "have mean require need indicate denote contain hold represent depend consist refer correspond belong rely "
@@ -116,8 +133,12 @@ _STATES = frozenset(
 def _case(body: str, rng: random.Random, alone: bool) -> Exchange | None:
     """If x, y → What happens if x? y."""
     found = fronted(body) or trailing(body)
-    if found is None or found.cue not in ("if", "when", "whenever",
-        "unless") or weak_start(found.condition) or _YOUR.search(body):
+    if (
+        found is None
+        or found.cue not in ("if", "when", "whenever", "unless")
+        or weak_start(found.condition)
+        or _YOUR.search(body)
+    ):
         return None
     if not is_clause(found.condition) or (alone and _LEANING.match(found.condition)):
         return None
@@ -141,8 +162,11 @@ def _case(body: str, rng: random.Random, alone: bool) -> Exchange | None:
 def _reason(body: str, rng: random.Random, alone: bool) -> Exchange | None:
     """x is y because z → Why is x y? Because z."""
     found = _REASON.match(body)
-    if found is None or not is_clause(found["y"]) or (found["cue"] == "since"
-        and not re.search(r"\b(?:is|are|can|does|do|has|have)\b", found["y"])):
+    if (
+        found is None
+        or not is_clause(found["y"])
+        or (found["cue"] == "since" and not re.search(r"\b(?:is|are|can|does|do|has|have)\b", found["y"]))
+    ):
         return None
     inner = clause(found["x"])
     subject = _named(inner, alone)
@@ -183,8 +207,12 @@ def _purpose(body: str, rng: random.Random, alone: bool) -> Exchange | None:
     used = _USED.match(found.rest)
     if used is None or re.search(r"\b(?:if|when)\b", body):
         return None
-    question = rng.choice((f"What {found.verb} {subject} used for?",
-        f"What purpose {'do' if found.verb == 'are' else 'does'} {subject} serve?"))
+    question = rng.choice(
+        (
+            f"What {found.verb} {subject} used for?",
+            f"What purpose {'do' if found.verb == 'are' else 'does'} {subject} serve?",
+        )
+    )
     plural = found.verb == "are"
     opening = rng.choice(("They are used", "They serve") if plural else ("It is used", "It serves"))
     return Exchange("purpose", subject, question, f"{opening} {polished(used['aim'], rng)}.")

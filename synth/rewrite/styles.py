@@ -1,5 +1,4 @@
-"""The styles that the rules offer, and the one call that rewrites: the same text, style and seed give the same
-rewrite."""
+"""The styles that the rules offer, and the one call that rewrites: same text, style and seed, same rewrite."""
 
 from __future__ import annotations
 
@@ -47,8 +46,12 @@ STYLES: dict[str, Style] = {
     "learning_note": Style("tutorial", "maths", "what is given, what is meant, what follows and why", learning_note),
     "worked_example": Style("table", "maths", "chains of equalities as tables, with their operations", worked_example),
     "proof_outline": Style("tutorial", "maths", "claims in order, each with the reason given for it", proof_outline),
-    FORMAL: Style("formal", "maths", "records of formal mathematics as notes or outlines",
-                  lambda passage, rng: formal_reading(passage.source, rng)),
+    FORMAL: Style(
+        "formal",
+        "maths",
+        "records of formal mathematics as notes or outlines",
+        lambda passage, rng: formal_reading(passage.source, rng),
+    ),
 }
 
 

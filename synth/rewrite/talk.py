@@ -23,14 +23,21 @@ def faq(passage: Passage, rng: random.Random) -> str | None:
     for one in passage.paragraphs:
         for at, statement in enumerate(one.statements):
             found = asked(statement.body, rng) if statement.free else None
-            if found is None or not _clear(found, alike.get(statement.body, 0.0)) or _contested(found,
-                statement.body, statements):
+            if (
+                found is None
+                or not _clear(found, alike.get(statement.body, 0.0))
+                or _contested(found, statement.body, statements)
+            ):
                 continue
             answer = found.answer
             if at + 1 < len(one.statements):
                 following = one.statements[at + 1]
-                if following.free and weak_start(following.body) and asked(following.body,
-                    rng) is None and len(following.body) < 200:
+                if (
+                    following.free
+                    and weak_start(following.body)
+                    and asked(following.body, rng) is None
+                    and len(following.body) < 200
+                ):
                     answer += " " + " ".join(sentence(following.body, rng))
             if _key(found) not in seen:
                 seen.add(_key(found))
@@ -90,8 +97,17 @@ _WORD = re.compile(r"[A-Za-z_]{4,}")
 def _contested(pair: Exchange, body: str, statements: list[Statement]) -> bool:
     """Whether another sentence, of a condition or a denial, has all words of the question: it might seem to answer
     it."""
-    words = set(_WORD.findall(pair.question.lower())) - {"what", "does", "meant", "happens", "follows", "outcome",
-        "purpose", "serve", "used"}
+    words = set(_WORD.findall(pair.question.lower())) - {
+        "what",
+        "does",
+        "meant",
+        "happens",
+        "follows",
+        "outcome",
+        "purpose",
+        "serve",
+        "used",
+    }
     return pair.kind != "case" and any(
         one.body != body and _CUE.search(one.body) and words <= set(_WORD.findall(one.body.lower()))
         for one in statements
@@ -104,8 +120,11 @@ def _alike(passage: Passage) -> dict[str, float]:
     bags = [(one.body, set(re.findall(r"\w{3,}", one.body.lower()))) for one in passage.statements()[:200]]
     found = {}
     for at, (body, bag) in enumerate(bags):
-        shares = [len(bag & theirs) / max(1, min(len(bag), len(theirs))) for other, (_, theirs) in enumerate(bags)
-            if other != at]
+        shares = [
+            len(bag & theirs) / max(1, min(len(bag), len(theirs)))
+            for other, (_, theirs) in enumerate(bags)
+            if other != at
+        ]
         found[body] = max(shares, default=0.0)
     return found
 

@@ -11,13 +11,25 @@ from .parts import clause, decapitalised, fronted, trailing
 from .passage import Passage
 from .verbs import AUXILIARIES, BASES, CLAUSE_WORDS, DETERMINERS, OF_THIRD, PREPOSITIONS, PRONOUNS
 
-_ARTICLED = re.compile(r"\b(?:the|a|an|this|that|these|those|each|every|any|its|their|your|our|no|some|another) "
-    r"(?:[\w'-]+ ?){1,3}", re.IGNORECASE)
-_COMMON = BASES | frozenset(OF_THIRD) | PREPOSITIONS | CLAUSE_WORDS | PRONOUNS | DETERMINERS | AUXILIARIES | frozenset(
-    str.split(
-        "also then only more less same other using used given true false none case note such than very when will "
-        "been being first second last example default here thus however therefore following above below provided "
-        "needed specified these returned called based made done passed must method function value values"
+_ARTICLED = re.compile(
+    r"\b(?:the|a|an|this|that|these|those|each|every|any|its|their|your|our|no|some|another) "
+    r"(?:[\w'-]+ ?){1,3}",
+    re.IGNORECASE,
+)
+_COMMON = (
+    BASES
+    | frozenset(OF_THIRD)
+    | PREPOSITIONS
+    | CLAUSE_WORDS
+    | PRONOUNS
+    | DETERMINERS
+    | AUXILIARIES
+    | frozenset(
+        str.split(
+            "also then only more less same other using used given true false none case note such than very when will "
+            "been being first second last example default here thus however therefore following above below provided "
+            "needed specified these returned called based made done passed must method function value values"
+        )
     )
 )
 
@@ -34,16 +46,22 @@ def topics(passage: Passage, most: int = 3) -> list[str]:
         found = clause(statement.body)
         name = found.subject if found and found.plain else ""
         words = name.lower().split()
-        if not name or len(words) > 3 or "," in name or words[0].endswith("ing") or articled.intersection(map(stem,
-            words)):
+        if (
+            not name
+            or len(words) > 3
+            or "," in name
+            or words[0].endswith("ing")
+            or articled.intersection(map(stem, words))
+        ):
             continue
         if any(word in _COMMON for word in words) or any(len(word) > 1 and word in CUES for word in words):
             continue
         shown = passage.mask.show(name)
         if "(" not in shown and shown not in ("True", "False", "None", "NaN", "NULL"):
-            counts[decapitalised(name)
-                or (name[0].lower() + name[1:] if name[1:].islower() and name.isalpha() and name[-1] == "s"
-                else name)] += 1
+            counts[
+                decapitalised(name)
+                or (name[0].lower() + name[1:] if name[1:].islower() and name.isalpha() and name[-1] == "s" else name)
+            ] += 1
     return [name for name, _ in counts.most_common(most)]
 
 

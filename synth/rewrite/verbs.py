@@ -54,9 +54,7 @@ DETERMINERS = frozenset(
     )
 )
 AUXILIARIES = frozenset(
-    str.split(
-        "is are was were can could may might must should will would shall cannot has have had does do did"
-    )
+    str.split("is are was were can could may might must should will would shall cannot has have had does do did")
 )
 PREPOSITIONS = frozenset(
     str.split(
@@ -72,7 +70,11 @@ CLAUSE_WORDS = frozenset(
 )
 # What may be written small when it comes to stand within a sentence: no name begins with these.
 SMALL = (
-    PRONOUNS | DETERMINERS | PREPOSITIONS | CLAUSE_WORDS | frozenset(
+    PRONOUNS
+    | DETERMINERS
+    | PREPOSITIONS
+    | CLAUSE_WORDS
+    | frozenset(
         str.split(
             "here then thus hence only also even just note however therefore otherwise instead default values "
             "objects functions arguments arrays elements data users results errors files names types methods "
@@ -116,8 +118,12 @@ PASSIVE: dict[str, str] = {
     for form in (base, third(base))
 }
 """Past participle by base form and by the form for he, she and it."""
-_LINKING = frozenset(str.split("check determine test see know ask decide verify show indicate detect find establish "
-    "tell whether specify inspect examine"))
+_LINKING = frozenset(
+    str.split(
+        "check determine test see know ask decide verify show indicate detect find establish "
+        "tell whether specify inspect examine"
+    )
+)
 ASKS = re.compile(
     r"\b(?:" + "|".join(
         sorted(_LINKING | {third(one) for one in _LINKING} | {one + "ing" for one in _LINKING}

@@ -25,6 +25,7 @@ KINDS: tuple[dict[str, str], ...] = tuple(
 )
 IN_SHORT = ("In short", "In brief", "Briefly", "In outline", "In essence", "In a nutshell")
 
+
 def series(names: Sequence[str]) -> str:
     """a; a and b; a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
@@ -51,8 +52,11 @@ NOTE = (
     ("Premise", "Terms", "It follows", "Why", "Remark", "Formula"),
 )
 """Of a learning note: what is given, defined, follows, why, what is said besides, and what is said by a formula."""
-OUTLINE = (("Claim", "Reason", "Consequence", "Assumption", "Definition"),
-    ("Statement", "Why", "Hence", "Setting", "Notation"), ("Assertion", "Ground", "Conclusion", "Given", "Terms"))
+OUTLINE = (
+    ("Claim", "Reason", "Consequence", "Assumption", "Definition"),
+    ("Statement", "Why", "Hence", "Setting", "Notation"),
+    ("Assertion", "Ground", "Conclusion", "Given", "Terms"),
+)
 """Of an outline: claim, reason, what follows, what is assumed, what is defined."""
 STEPS = (("equality", "operation"), ("one at a time", "by"), ("chain", "how"), ("in steps", "what is done"))
 """Heads of the table of a chain's equalities."""

@@ -30,3 +30,15 @@ $$A = (a + b)^2 = a^2 + 2ab + b^2$$
 
 and it is larger than $a^2 + b^2$. Hence the inequality is strict. In general, $A$ is used to compare both sides.
 """
+
+FORMAL = """Theorem `double`. The sum of a number with itself is its double.
+Given:
+  distinct variables: `x A`
+  `double.1`: `|- A e. RR`
+Then:
+  `|- ( A + A ) = ( 2 x. A )`
+Proved from: `ax-plus`, `double.a`, `mp2an`.
+
+Theorem `half`. Half of the double of a number is the number.
+  `|- ( ( 2 x. A ) / 2 ) = A`
+Proved from: `double`, `eqtr`."""

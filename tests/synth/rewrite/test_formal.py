@@ -78,9 +78,10 @@ def test_a_lost_formula_or_label_is_found(source):
     text = rewrite(chunk, "formal_reading", 1)
     for lost in ("`|- ph`", "`ax-mp`", "`|- ( ps -> ph )`"):
         damaged = text.replace(lost, "`|- ch`")
-        assert "ent_lost" in verify(chunk, damaged, style="formal").codes or "ent_new" in verify(
-            chunk, damaged, style="formal"
-        ).codes
+        assert (
+            "ent_lost" in verify(chunk, damaged, style="formal").codes
+            or "ent_new" in verify(chunk, damaged, style="formal").codes
+        )
 
 
 @pytest.mark.parametrize(

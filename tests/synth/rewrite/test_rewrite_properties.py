@@ -63,8 +63,9 @@ def test_bad_input_gives_nothing_or_a_text(source: str, style: str) -> None:
     assert text is None or text.strip()
 
 
-@pytest.mark.parametrize("unit",
-    ["a", "The row is kept if the table is small. ", "((a", "$a = b$ ", "If the x, ", "\n"])
+@pytest.mark.parametrize(
+    "unit", ["a", "The row is kept if the table is small. ", "((a", "$a = b$ ", "If the x, ", "\n"]
+)
 def test_a_megabyte_ends_soon(unit: str) -> None:
     source = unit * (1_000_000 // len(unit))
     begun = time.process_time()
@@ -73,8 +74,9 @@ def test_a_megabyte_ends_soon(unit: str) -> None:
     assert time.process_time() - begun < 5
 
 
-@pytest.mark.parametrize("unit",
-    ["a ", "The row is kept if the table is small, and it is sorted. ", "(a (b ", "x = 1 ", "`a"])
+@pytest.mark.parametrize(
+    "unit", ["a ", "The row is kept if the table is small, and it is sorted. ", "(a (b ", "x = 1 ", "`a"]
+)
 def test_the_longest_text_that_is_read_ends_soon(unit: str) -> None:
     source = (unit * 12_000)[:12_000]
     begun = time.process_time()

@@ -15,19 +15,23 @@ from k3data.synth.rewrite.passage import copied
 from k3data.synth.rewrite.styles import STYLES, rewrite
 from k3data.synth.verify.rules import STYLES as VERIFIED
 from k3data.synth.verify.verify import verify
-from k3data.tests.synth.rewrite.passages import KNOWLEDGE, MATHS
+from k3data.tests.synth.rewrite.passages import FORMAL, KNOWLEDGE, MATHS
 
 SEEDS = range(12)
 
 
+def _source(style: str) -> str:
+    return FORMAL if style == "formal_reading" else MATHS if STYLES[style].kind == "maths" else KNOWLEDGE
+
+
 def _made(style: str) -> list[str]:
-    source = MATHS if STYLES[style].kind == "maths" else KNOWLEDGE
+    source = _source(style)
     return [text for seed in SEEDS if (text := rewrite(source, style, seed)) is not None]
 
 
 @pytest.mark.parametrize("style", STYLES)
 def test_most_seeds_give_a_rewrite_that_the_verifier_passes(style: str) -> None:
-    source = MATHS if STYLES[style].kind == "maths" else KNOWLEDGE
+    source = _source(style)
     texts = _made(style)
     assert len(texts) >= 4
     assert STYLES[style].verifier in VERIFIED
