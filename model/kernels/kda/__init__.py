@@ -2,5 +2,6 @@
 
 from .chunks import ChunkTable
 from .op import kda
+from .step import kda_step
 
-__all__ = ["ChunkTable", "kda"]
+__all__ = ["ChunkTable", "kda", "kda_step"]

@@ -1,15 +1,15 @@
 """Backward of Kimi Delta Attention in five launches: the walk back over chunks, and around it what needs no walk.
 
-With the letters of `forward.py`, b = β, dS' the gradient of the state that leaves a chunk and dO that of its output:
+With the letters of `forward.py`, dS' the gradient of the state that leaves a chunk and dO that of its output:
 
     rows      m q⁺, n k⁺, k° and γ_last again, which forward does not keep
-    reverse   dW = Aᵀ dO + k° dS'     dv = b Xᵀ dW     dS = Diag(γ_last) dS' + (m q⁺)ᵀ dO − (n k⁺)ᵀ dv
+    reverse   dW = Aᵀ dO + k° dS'     dv = Xᵀ dW       dS = Diag(γ_last) dS' + (m q⁺)ᵀ dO − (n k⁺)ᵀ dv
     pairs     dA = m Tril(dO Wᵀ)      dP = −n StrictTril(dv Wᵀ)          dβ and the rows' own products
     inner     dq⁺ = m dO Sᵀ + dA k⁻   dk⁺ = −n dv Sᵀ + dP k⁻             dk⁻ = dAᵀ q⁺ + dPᵀ k⁺
     gate      dk° = W dS'ᵀ            dk, dz and the parts of dA_log and d dt_bias
 
-X r = W with r = β v − β n k⁺ S, so Y = Xᵀ dW is the gradient of r and dv = β Y; P = k⁺ k⁻ᵀ below the diagonal. The
-products of forward are not needed again.
+W = X r with r = v − n k⁺ S, so dv = Xᵀ dW is the gradient of r; P = k⁺ k⁻ᵀ below the diagonal. The products of forward
+are not needed again.
 
 This file has the walk; what lies behind it is in `local.py`. Rows of q⁺ and k⁺ are handed over in the memory of dq and
 dk, which nobody has written yet.
@@ -27,7 +27,6 @@ import triton
 import triton.language as tl
 
 from .tiles import (
-    BALANCE,
     CHUNK,
     LOG2E,
     chunk_rows,
@@ -35,7 +34,6 @@ from .tiles import (
     log2_decays,
     places,
     rows_by_tile,
-    sigmoid,
     tile_decays,
     walk_chunks,
 )
@@ -73,19 +71,19 @@ def rows_kernel(
 
     local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound))
     from_start_KQ, to_end_KQ, _, _, _ = level_factors(a0, a1, a2, a3, last)
-    gamma_KQR = tl.exp2(local_KQR + BALANCE) * from_start_KQ[:, :, None]
+    gamma_KQR = tl.exp2(local_KQR) * from_start_KQ[:, :, None]
     q_KQR *= (scale * q_length_QR)[None, :, :] * gamma_KQR
     tl.store(q_plus_ptr + place_KQR, q_KQR.to(OPERAND), mask=is_row_1QR)
     gamma_KQR *= k_KQR * k_length_QR[None, :, :]
     tl.store(k_plus_ptr + place_KQR, gamma_KQR.to(OPERAND), mask=is_row_1QR)
-    k_KQR *= tl.exp2(-local_KQR - BALANCE) * to_end_KQ[:, :, None]
+    k_KQR *= tl.exp2(-local_KQR) * to_end_KQ[:, :, None]
     tl.store(k_end_ptr + own * (CHUNK * K) + first + places(row_QR * K, channel_K, WARPS), k_KQR.to(OPERAND))
     tl.store(decay_ptr + own * K + first + channel_K, tl.exp2(last))
 
 
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads"])
 def reverse_kernel(
-    do_ptr, dfinal_ptr, q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, beta_ptr,
+    do_ptr, dfinal_ptr, q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr,
     passed_ptr, walks_ptr,
     leaving_ptr, dv_ptr, dinitial_ptr,
     T, H, chunks_of_row, first_head, heads,
@@ -129,8 +127,7 @@ def reverse_kernel(
         dwritten_SC = tl.dot(tl.trans(do_CS), a_CC)
         dwritten_SC = tl.dot(half_SK, tl.trans(k_end_CK), dwritten_SC)
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
-        beta_C = sigmoid(tl.load(beta_ptr + token_C * H + head, mask=is_token_C, other=0.0).to(tl.float32))
-        dv_SC = tl.dot(dwritten_SC.to(OPERAND), x_CC) * beta_C[None, :]
+        dv_SC = tl.dot(dwritten_SC.to(OPERAND), x_CC)
         tl.store(dv_ptr + place_CS, tl.trans(dv_SC.to(OPERAND)), mask=is_token_C[:, None])
         q_plus_CK = tl.load(q_plus_ptr + place_rows_CK, mask=is_token_C[:, None], other=0.0)
         k_plus_CK = tl.load(k_plus_ptr + place_rows_CK, mask=is_token_C[:, None], other=0.0)

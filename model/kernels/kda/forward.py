@@ -3,11 +3,11 @@
 Of each chunk of 64 rows and each head, with γ = 2^G, m = scale / ‖q‖, n = 1 / ‖k‖, S the state that enters:
 
     prepare   q⁺ = γ q       k⁺ = γ k       k⁻ = k / γ       k° = (γ_last / γ) k       rows as they are given
-              A = Diag(m) Tril(q⁺ k⁻ᵀ)      X = Diag(n) (I + Diag(β n) StrictTril(k⁺ k⁻ᵀ) Diag(n))⁻¹
-    scan      W = X (β v − β n k⁺ S)        O = m q⁺ S + A W         S' = Diag(γ_last) S + k°ᵀ W
+              A = Diag(m) Tril(q⁺ k⁻ᵀ)      X = Diag(n) (I + Diag(β n) StrictTril(k⁺ k⁻ᵀ) Diag(n))⁻¹ Diag(β)
+    scan      W = X (v − n k⁺ S)            O = m q⁺ S + A W         S' = Diag(γ_last) S + k°ᵀ W
 
-W is what is written, Ṽ = (I + L)⁻¹ (β v − …), times n. With the lengths on products instead of on rows, prepare holds
-no vector over rows, and of k the walk needs them as a factor of columns that is there for β anyway.
+W is what is written, (I + L)⁻¹ β (v − …), times n. With lengths and β on products instead of on rows, prepare holds no
+vector over rows, and the walks need of each token m and n, as factors of columns.
 
 The scan holds Sᵀ, V × K, in registers in fp32: then each product has an accumulator as its left operand, straight from
 registers, and a tile of the prepared tensors from shared memory as its right one. Nothing that was accumulated is ever
@@ -32,7 +32,6 @@ import triton
 import triton.language as tl
 
 from .tiles import (
-    BALANCE,
     CHUNK,
     LOG2E,
     as_rows,
@@ -91,8 +90,9 @@ def prepare_kernel(
     beta_ptr += token
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
     lengths_ptr += block * (2 * CHUNK)
-    tl.store(lengths_ptr + row_QR, inverse_length(q_ptr, place_KQR, is_row_1QR, K, SLICE))
-    tl.store(lengths_ptr + CHUNK + row_QR, inverse_length(k_ptr, place_KQR, is_row_1QR, K, SLICE))
+    row_C = tl.arange(0, CHUNK)
+    tl.store(lengths_ptr + row_C, inverse_length(q_ptr, H * K, end - start, K))
+    tl.store(lengths_ptr + CHUNK + row_C, inverse_length(k_ptr, H * K, end - start, K))
 
     halves_CC, tiles_CC = level_masks()
     own_CC = (halves_CC | tiles_CC) == 0
@@ -107,13 +107,13 @@ def prepare_kernel(
         local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
         from_start_KQ, to_end_KQ, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
         tl.store(decay_ptr + block * K + first + channel_K, tl.exp2(last))
-        down_KQR = tl.exp2(local_KQR + BALANCE)
+        down_KQR = tl.exp2(local_KQR)
         prepared = block * (CHUNK * K) + first
         q_KQR *= down_KQR
         tl.store(q_plus_ptr + prepared + prepared_KQR, (q_KQR * from_start_KQ[:, :, None]).to(OPERAND))
         k_down_KQR = k_KQR * down_KQR
         tl.store(k_plus_ptr + prepared + prepared_KQR, (k_down_KQR * from_start_KQ[:, :, None]).to(OPERAND))
-        k_up_KQR = k_KQR * tl.exp2(-local_KQR - BALANCE)
+        k_up_KQR = k_KQR * tl.exp2(-local_KQR)
         tl.store(k_end_ptr + prepared + prepared_KQR, (k_up_KQR * to_end_KQ[:, :, None]).to(OPERAND))
 
         # Products of rows, level by level.
@@ -134,19 +134,19 @@ def prepare_kernel(
     # Lengths and β, from memory: the threads that need them here are not those that summed them. Above the diagonal the
     # products may have overflowed.
     tl.debug_barrier()
-    row_C = tl.arange(0, CHUNK)
     i, j = row_C[:, None], row_C[None, :]
     q_length_C, k_length_C = tl.load(lengths_ptr + row_C), tl.load(lengths_ptr + CHUNK + row_C)
     beta_C = sigmoid(tl.load(beta_ptr + row_C * H, mask=row_C < end - start, other=0.0).to(tl.float32))
     square_CC = block * (CHUNK * CHUNK) + i * CHUNK + j
     tl.store(a_ptr + square_CC, tl.where(i >= j, (scale * q_length_C)[:, None] * qk_CC, 0.0).to(OPERAND))
     L_CC = tl.where(i > j, (beta_C * k_length_C)[:, None] * kk_CC * k_length_C[None, :], 0.0)
-    tl.store(x_ptr + square_CC, (k_length_C[:, None] * unit_lower_inverse(L_CC, HALF)).to(OPERAND))
+    X_CC = k_length_C[:, None] * unit_lower_inverse(L_CC, HALF) * beta_C[None, :]
+    tl.store(x_ptr + square_CC, X_CC.to(OPERAND))
 
 
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale"])
 def scan_kernel(
-    q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, lengths_ptr, v_ptr, beta_ptr,
+    q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, lengths_ptr, v_ptr,
     initial_ptr, passed_ptr, walks_ptr,
     o_ptr, final_ptr, entering_ptr, written_ptr,
     T, H, chunks_of_row, scale,
@@ -184,15 +184,14 @@ def scan_kernel(
         k_plus_CK = tl.load(k_plus_ptr + block * (CHUNK * K) + place_CK)
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
         v_CS = tl.load(v_ptr + place_CS, mask=is_token_C[:, None], other=0.0)
-        beta_C = sigmoid(tl.load(beta_ptr + token_C * H + head, mask=is_token_C, other=0.0).to(tl.float32))
-        q_length_C = tl.load(lengths_ptr + block * (2 * CHUNK) + row_C)
         k_length_C = tl.load(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_C)
         half_SK = state_SK.to(OPERAND)
-        recalled_SC = (beta_C * k_length_C)[None, :] * tl.dot(half_SK, tl.trans(k_plus_CK))
-        given_SC = (tl.trans(v_CS).to(tl.float32) * beta_C[None, :] - recalled_SC).to(OPERAND)
+        given_SC = tl.trans(v_CS).to(tl.float32) - k_length_C[None, :] * tl.dot(half_SK, tl.trans(k_plus_CK))
+        given_SC = given_SC.to(OPERAND)
         written_SC = tl.dot(given_SC, tl.trans(x_CC)).to(OPERAND)
         q_plus_CK = tl.load(q_plus_ptr + block * (CHUNK * K) + place_CK)
         a_CC = tl.load(a_ptr + block * (CHUNK * CHUNK) + place_CC)
+        q_length_C = tl.load(lengths_ptr + block * (2 * CHUNK) + row_C)
         o_SC = tl.dot(half_SK, tl.trans(q_plus_CK)) * (scale * q_length_C)[None, :]
         o_SC = tl.dot(written_SC, tl.trans(a_CC), o_SC)
         tl.store(o_ptr + place_CS, tl.trans(o_SC.to(OPERAND)), mask=is_token_C[:, None])

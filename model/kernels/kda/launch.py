@@ -38,6 +38,7 @@ class Launches:
     carry: Launch
     carry_back: Launch
     pass_on: Launch
+    step: Launch
 
 
 def launches(key_dim: int, value_dim: int) -> Launches:
@@ -46,14 +47,15 @@ def launches(key_dim: int, value_dim: int) -> Launches:
         return Launches(
             prepare=Launch(num_warps=4, slice=64),
             scan=Launch(num_warps=8, num_stages=3, slice=128),
-            rows=Launch(num_warps=4, slice=64),
+            rows=Launch(num_warps=4, slice=64, registers=168),
             reverse=Launch(num_warps=8, num_stages=2, slice=128),
             pairs=Launch(num_warps=4, registers=128),
             inner=Launch(num_warps=4, slice=64),
             gate=Launch(num_warps=4, slice=64),
             carry=Launch(num_warps=8, num_stages=3, slice=128),
             carry_back=Launch(num_warps=8, num_stages=2, slice=128),
-            pass_on=Launch(num_warps=4, slice=16),
+            pass_on=Launch(num_warps=8, slice=16),
+            step=Launch(num_warps=4, slice=32),
         )
     return Launches(
         prepare=Launch(num_warps=4, slice=keys),
@@ -66,4 +68,5 @@ def launches(key_dim: int, value_dim: int) -> Launches:
         carry=Launch(num_warps=4, slice=min(keys, values)),
         carry_back=Launch(num_warps=4, num_stages=2, slice=values),
         pass_on=Launch(num_warps=4, slice=16),
+        step=Launch(num_warps=4, slice=32),
     )

@@ -24,7 +24,6 @@ import triton
 import triton.language as tl
 
 from .tiles import (
-    BALANCE,
     CHUNK,
     LOG2E,
     TILE,
@@ -152,7 +151,7 @@ def inner_kernel(
     from_start_KQ, _, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
 
     # Rows on the left of products: from the state, and from keys, level by level.
-    k_up_KQR = (k_KQR.to(tl.float32) * tl.exp2(-local_KQR - BALANCE)).to(OPERAND)
+    k_up_KQR = (k_KQR.to(tl.float32) * tl.exp2(-local_KQR)).to(OPERAND)
     k_up_CK = as_rows(k_up_KQR)
     k_next_CK = as_rows((k_up_KQR.to(tl.float32) * to_next_KQ[:, :, None]).to(OPERAND))
     k_half_CK = as_rows((k_up_KQR.to(tl.float32) * to_half_KQ[:, :, None]).to(OPERAND))
@@ -168,7 +167,7 @@ def inner_kernel(
 
     # Keys on the right of products.
     x_KQR = tl.load(x_ptr + token + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    down_KQR = tl.exp2(local_KQR + BALANCE)
+    down_KQR = tl.exp2(local_KQR)
     x_down_KQR = (x_KQR * down_KQR).to(OPERAND)
     x_down_CK = as_rows(x_down_KQR)
     x_far_CK = as_rows((x_down_KQR.to(tl.float32) * from_half_KQ[:, :, None]).to(OPERAND))
@@ -182,7 +181,7 @@ def inner_kernel(
     place_decays_KQR = places(row_QR * (tl.where(of_keys, 1, H) * K), channel_K, WARPS)
     tl.store(decays_ptr + place_decays_KQR, ddecay_KQR.to(decays_ptr.dtype.element_ty), mask=is_row_1QR)
     left_KQR *= down_KQR
-    right_KQR *= tl.exp2(-local_KQR - BALANCE)
+    right_KQR *= tl.exp2(-local_KQR)
     place_local_KQR = local + places(row_QR * K, channel_K, WARPS)
     tl.store(dk_of_q_ptr + place_local_KQR, right_KQR.to(OPERAND), mask=is_row_1QR & (of_keys == 0))
     along_QR = tl.load(along_ptr + own * (2 * CHUNK) + row_QR)
@@ -231,7 +230,7 @@ def gate_kernel(
     local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound))
     _, to_end_KQ, _, _, _ = level_factors(a0, a1, a2, a3, last)
     dk_KQR = by_channel(tl.dot(tl.trans(written_VC), leaving_VK)) * to_end_KQ[:, :, None]
-    dk_KQR *= tl.exp2(-local_KQR - BALANCE)
+    dk_KQR *= tl.exp2(-local_KQR)
     ddecay_KQR = sums_before(k_KQR * dk_KQR)
     dlast_K = tl.exp2(last) * tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
     ddecay_KQR += dlast_K[:, None, None]

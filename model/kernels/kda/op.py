@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import triton
 from torch import Tensor
 
-from ...config import LOWEST_GATE
+from .checks import HEAD_SIZES, check, on_gpu
 from .chunks import CHUNK, ChunkTable
 from .passes import Sizes, run_backward, run_forward
 
-HEAD_SIZES = (32, 64, 128)
+__all__ = ["HEAD_SIZES", "kda"]
 
 
 def kda(
@@ -41,7 +40,7 @@ def kda(
         "A_log": A_log_H, "dt_bias": dt_bias_P, "initial_state": initial_state_NHKV,
     }  # fmt: skip
     B, T, K = q_BTHK.shape[0], q_BTHK.shape[1], q_BTHK.shape[-1]
-    _check(operands, lower_bound)
+    check(operands, lower_bound)
     table = cu_seqlens
     if table is not None:
         if B != 1:
@@ -62,42 +61,6 @@ def kda(
     return o_BTHV, state_NHKV
 
 
-def _check(operands: dict[str, Tensor | None], lower_bound: float) -> None:
-    q, v = operands["q"], operands["v"]
-    assert q is not None and v is not None
-    if q.ndim != 4 or v.ndim != 4:
-        raise ValueError(f"q and v must be [B, T, H, channels], not {list(q.shape)} and {list(v.shape)}")
-    B, T, H, K = q.shape
-    V = v.shape[-1]
-    if not B * T * H:
-        raise ValueError("there are no tokens")
-    if K not in HEAD_SIZES or V not in HEAD_SIZES:
-        raise ValueError(f"heads have {K} key and {V} value channels, but the kernels take {HEAD_SIZES}")
-    activations = (torch.bfloat16,) if q.device.type == "cuda" else (torch.bfloat16, torch.float32)
-    shapes = {
-        "q": (B, T, H, K), "k": (B, T, H, K), "v": (B, T, H, V), "z": (B, T, H, K), "beta_logit": (B, T, H),
-        "A_log": (H,), "dt_bias": (H * K,),
-    }  # fmt: skip
-    for name, tensor in operands.items():
-        if tensor is None:
-            continue
-        shape = shapes.get(name, (len(tensor), H, K, V))
-        if tuple(tensor.shape) != shape:
-            raise ValueError(f"{name} is {list(tensor.shape)}, but must be {list(shape)} to go with q and v")
-        allowed = {"q": activations, "k": (q.dtype,), "v": (q.dtype,)}.get(name, (torch.bfloat16, torch.float32))
-        if tensor.dtype not in allowed:
-            raise ValueError(f"{name} is {tensor.dtype}, but the kernels take {' or '.join(map(str, allowed))}")
-        if tensor.device != q.device:
-            raise ValueError(f"{name} is on {tensor.device} and q on {q.device}")
-    if not LOWEST_GATE <= lower_bound < 0:
-        raise ValueError(f"lower_bound is {lower_bound}, not in [{LOWEST_GATE}, 0)")
-
-
-def _interpreted() -> bool:
-    """Triton's interpreter on a CPU, for tests, where activations may be in fp32 as well."""
-    return bool(triton.knobs.runtime.interpret)
-
-
 @torch.library.custom_op("k3data::kda_forward", mutates_args=())
 def _forward(
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
@@ -106,8 +69,7 @@ def _forward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """o, the final states, and for the backward pass the states that enter chunks, W, A, X, the lengths of q and k, and
     what segments do to a state (else empty)."""
-    if q.device.type != "cuda" and not _interpreted():
-        raise ValueError(f"the kernels need a GPU, but q is on {q.device}; on a CPU, kda_chunked does the same")
+    on_gpu(q)
     return run_forward(q, k, v, z, beta, A_log, dt_bias, initial, rows, walks, cuts, lower_bound, scale, training)
 
 

@@ -67,7 +67,7 @@ def run_forward(
         across = q.new_empty(sizes.Z, H, K, K, dtype=torch.float32)
         launch = table.carry
         carry_kernel[(sizes.Z * H * ((V + K) // launch.slice),)](
-            k_plus, k_end, x, decay, lengths, v, beta, initial, walks, carried, across,
+            k_plus, k_end, x, decay, lengths, v, initial, walks, carried, across,
             H, K, V, launch.slice, initial is not None, training, **launch.options(),
         )  # fmt: skip
         launch = table.pass_on
@@ -81,7 +81,7 @@ def run_forward(
     written = q.new_empty((M, H, V, CHUNK) if training else 0)
     launch = table.scan
     scan_kernel[(sizes.Z * H * (V // launch.slice),)](
-        q_plus, k_plus, k_end, a, x, decay, lengths, v, beta, initial, passed, walks, o, final, entering, written,
+        q_plus, k_plus, k_end, a, x, decay, lengths, v, initial, passed, walks, o, final, entering, written,
         sizes.T, H, sizes.chunks_of_row, scale,
         K, V, launch.slice, walks is not None, sizes.cut, initial is not None, training, **launch.options(),
     )  # fmt: skip
@@ -123,7 +123,7 @@ def run_backward(
             carried, passed = (q.new_empty(sizes.Z, G, V, K, dtype=torch.float32) for _ in range(2))
             launch = table.carry_back
             carry_back_kernel[(sizes.Z * G * (V // launch.slice),)](
-                do, dfinal, dq, dk, k_end, a, x, decay, beta, walks, carried,
+                do, dfinal, dq, dk, k_end, a, x, decay, walks, carried,
                 H, first, G, K, V, launch.slice, **launch.options(),
             )  # fmt: skip
             launch = table.pass_on
@@ -135,7 +135,7 @@ def run_backward(
         leaving = q.new_empty(M, G, V, K)
         launch = table.reverse
         reverse_kernel[(sizes.Z * G * (V // launch.slice),)](
-            do, dfinal, dq, dk, k_end, a, x, decay, beta, passed, walks, leaving, dv, dinitial,
+            do, dfinal, dq, dk, k_end, a, x, decay, passed, walks, leaving, dv, dinitial,
             T, H, sizes.chunks_of_row, first, G,
             K, V, launch.slice, walks is not None, cut, initial is not None, **launch.options(),
         )  # fmt: skip

@@ -1,6 +1,6 @@
 """Long sequences in segments: what each passes on, so that they can be walked side by side.
 
-A chunk takes the state that enters it to S' = M S + E, with M = Diag(γ_last) − k°ᵀ X (β n k⁺); so does a segment, with
+A chunk takes the state that enters it to S' = M S + E, with M = Diag(γ_last) − k°ᵀ X (n k⁺); so does a segment, with
 the product of its M. Both are found by the walk of `forward.py` without its outputs: E is what leaves if nothing
 enters, and column c of M what leaves if the identity's column c enters and all v are zero. Then
 
@@ -23,12 +23,12 @@ Letters: as in `forward.py`.
 import triton
 import triton.language as tl
 
-from .tiles import CHUNK, sigmoid, walk_chunks
+from .tiles import CHUNK, walk_chunks
 
 
 @triton.jit(do_not_specialize=["H"])
 def carry_kernel(
-    k_plus_ptr, k_end_ptr, x_ptr, decay_ptr, lengths_ptr, v_ptr, beta_ptr, initial_ptr, walks_ptr,
+    k_plus_ptr, k_end_ptr, x_ptr, decay_ptr, lengths_ptr, v_ptr, initial_ptr, walks_ptr,
     carried_ptr, across_ptr,
     H,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, HAS_INITIAL: tl.constexpr, TRAINING: tl.constexpr,
@@ -61,11 +61,10 @@ def carry_kernel(
         k_plus_CK = tl.load(k_plus_ptr + block * (CHUNK * K) + place_CK)
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
         v_CS = tl.load(v_ptr + place_CS, mask=is_token_C[:, None] & of_values, other=0.0)
-        beta_C = sigmoid(tl.load(beta_ptr + token_C * H + head, mask=is_token_C, other=0.0).to(tl.float32))
         k_length_C = tl.load(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_C)
-        recalled_SC = (beta_C * k_length_C)[None, :] * tl.dot(state_SK.to(OPERAND), tl.trans(k_plus_CK))
-        given_SC = (tl.trans(v_CS).to(tl.float32) * beta_C[None, :] - recalled_SC).to(OPERAND)
-        written_SC = tl.dot(given_SC, tl.trans(x_CC)).to(OPERAND)
+        recalled_SC = tl.dot(state_SK.to(OPERAND), tl.trans(k_plus_CK))
+        given_SC = tl.trans(v_CS).to(tl.float32) - k_length_C[None, :] * recalled_SC
+        written_SC = tl.dot(given_SC.to(OPERAND), tl.trans(x_CC)).to(OPERAND)
         k_end_CK = tl.load(k_end_ptr + block * (CHUNK * K) + place_CK)
         decay_K = tl.load(decay_ptr + block * K + channel_K)
         state_SK = tl.dot(written_SC, k_end_CK, state_SK * decay_K[None, :])
@@ -78,7 +77,7 @@ def carry_kernel(
 
 @triton.jit(do_not_specialize=["H", "first_head", "heads"])
 def carry_back_kernel(
-    do_ptr, dfinal_ptr, q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, beta_ptr, walks_ptr,
+    do_ptr, dfinal_ptr, q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, walks_ptr,
     carried_ptr,
     H, first_head, heads,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr,
@@ -113,8 +112,7 @@ def carry_back_kernel(
         dwritten_SC = tl.dot(tl.trans(do_CS), a_CC)
         dwritten_SC = tl.dot(dstate_SK.to(OPERAND), tl.trans(k_end_CK), dwritten_SC)
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
-        beta_C = sigmoid(tl.load(beta_ptr + token_C * H + head, mask=is_token_C, other=0.0).to(tl.float32))
-        dv_SC = tl.dot(dwritten_SC.to(OPERAND), x_CC) * beta_C[None, :]
+        dv_SC = tl.dot(dwritten_SC.to(OPERAND), x_CC)
         q_plus_CK = tl.load(q_plus_ptr + place_rows_CK, mask=is_token_C[:, None], other=0.0)
         k_plus_CK = tl.load(k_plus_ptr + place_rows_CK, mask=is_token_C[:, None], other=0.0)
         decay_K = tl.load(decay_ptr + own * K + channel_K)

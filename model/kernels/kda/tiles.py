@@ -101,20 +101,19 @@ def by_channel(x_CK):
 
 
 @triton.jit
-def inverse_length(x_ptr, place_KQR, is_row_1QR, K: tl.constexpr, SLICE: tl.constexpr):
-    """1 / sqrt(Σ x² + 1e-6) over the K channels of each row, [Q, R]."""
-    square_KQR = tl.zeros([SLICE, CHUNK // TILE, TILE], tl.float32)
-    for first in tl.static_range(0, K, SLICE):
-        x_KQR = tl.load(x_ptr + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-        square_KQR += x_KQR * x_KQR
-    return tl.rsqrt(tl.sum(square_KQR, 0) + 1e-6)
+def inverse_length(x_ptr, row_stride, rows, K: tl.constexpr):
+    """1 / sqrt(Σ x² + 1e-6) over the K channels of each row, [C]. Here threads take channels first."""
+    row_C, channel_K = tl.arange(0, CHUNK), tl.arange(0, K)
+    x_CK = tl.load(x_ptr + row_C[:, None] * row_stride + channel_K[None, :], mask=(row_C < rows)[:, None], other=0.0)
+    x_CK = x_CK.to(tl.float32)
+    return tl.rsqrt(tl.sum(x_CK * x_CK, 1) + 1e-6)
 
 
 @triton.jit
 def log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound):
     """The gate: lower_bound · σ(slope · (z + bias)) in base 2, and zero in rows that are no token's."""
     root_KQR = tl.rsqrt(1.0 + tl.exp2((-LOG2E * slope) * (z_KQR.to(tl.float32) + bias_K[:, None, None])))
-    return tl.where(is_row_1QR, (lower_bound * LOG2E) * root_KQR * root_KQR, 0.0)
+    return tl.where(is_row_1QR, (lower_bound * LOG2E) * (root_KQR * root_KQR), 0.0)
 
 
 @triton.jit
@@ -126,9 +125,9 @@ def sigmoid(x):
 
 @triton.jit
 def tile_decays(log2_decay_KQR):
-    """G inside each tile from its anchor on, and the anchors and G at the end of the chunk, [K] each."""
+    """G inside each tile from its anchor on, plus the balance; the anchors, and G at the end of the chunk, [K] each."""
     is_first = (tl.arange(0, TILE) == 0)[None, None, :]
-    first_KQ = tl.sum(tl.where(is_first, log2_decay_KQR, 0.0), 2)
+    first_KQ = tl.sum(tl.where(is_first, log2_decay_KQR, -0.0), 2)
     total_KQ = tl.sum(log2_decay_KQR, 2)
     tile = tl.arange(0, CHUNK // TILE)[None, :]
     g0 = tl.sum(tl.where(tile == 0, first_KQ, 0.0), 1)
@@ -136,7 +135,7 @@ def tile_decays(log2_decay_KQR):
     g2 = tl.sum(tl.where(tile < 2, total_KQ, tl.where(tile == 2, first_KQ, 0.0)), 1)
     g3 = tl.sum(tl.where(tile < 3, total_KQ, tl.where(tile == 3, first_KQ, 0.0)), 1)
     a0, a1, a2, a3 = tl.floor(g0 + 0.5), tl.floor(g1 + 0.5), tl.floor(g2 + 0.5), tl.floor(g3 + 0.5)
-    from_anchor_KQ = by_tile(g0 - a0, g1 - a1, g2 - a2, g3 - a3)
+    from_anchor_KQ = by_tile(g0 - a0, g1 - a1, g2 - a2, g3 - a3) + BALANCE
     local_KQR = tl.cumsum(tl.where(is_first, from_anchor_KQ[:, :, None], log2_decay_KQR), 2)
     return local_KQR, a0, a1, a2, a3, tl.sum(total_KQ, 1)
 
@@ -181,13 +180,13 @@ def sums_back(x_KQR):
     A tile's total is the last of the sums so far, so that rows after the last that is not zero get zero.
     """
     so_far_KQR = tl.cumsum(x_KQR, 2)
-    total_KQ = tl.sum(tl.where((tl.arange(0, TILE) == TILE - 1)[None, None, :], so_far_KQR, 0.0), 2)
+    total_KQ = tl.sum(tl.where((tl.arange(0, TILE) == TILE - 1)[None, None, :], so_far_KQR, -0.0), 2)
     tile = tl.arange(0, CHUNK // TILE)[None, :]
     t1 = tl.sum(tl.where(tile == 1, total_KQ, 0.0), 1)
     t2 = tl.sum(tl.where(tile == 2, total_KQ, 0.0), 1)
     t3 = tl.sum(tl.where(tile == 3, total_KQ, 0.0), 1)
     later_KQ = by_tile(t3 + t2 + t1, t3 + t2, t3, tl.zeros_like(t3))
-    return total_KQ[:, :, None] - so_far_KQR + x_KQR + later_KQ[:, :, None]
+    return (total_KQ + later_KQ)[:, :, None] - so_far_KQR + x_KQR
 
 
 @triton.jit
