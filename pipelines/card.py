@@ -26,6 +26,9 @@ README, ATTRIBUTION, PICTURES = "README.md", "ATTRIBUTION", "samples"
 PACKED = "curriculum.json"
 """What a packed stage says of itself."""
 
+TOLD = "card.md"
+"""Markdown that a source may put beside its samples (`Source.files`); it becomes a part of the card."""
+
 _SIZES = [(1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (1e7, "1M<n<10M"),
           (1e8, "10M<n<100M"), (1e9, "100M<n<1B")]  # fmt: skip
 _LICENCES = frozenset(
@@ -85,6 +88,7 @@ def readme(
         "## Contents",
         _contents(dataset),
         *_mixture(dataset),
+        *_told(dataset),
         *_one_sample(pictures),
         "## Reading it",
         _reading(dataset),
@@ -200,6 +204,12 @@ def _mixture(dataset: Dataset) -> Iterator[str]:
         yield table(["component", *columns], [[row["name"], *(row[name] for name in columns)] for row in rows])
     yield f"Padding takes {stage['padding_share']:.3%} of all positions. What became of the documents' tokens:"
     yield table(["fate", "pieces", "tokens"], [[name, *one.values()] for name, one in stage["fates"].items()])
+
+
+def _told(dataset: Dataset) -> Iterator[str]:
+    """What the source has to say of the data set."""
+    if dataset.store.exists(TOLD):
+        yield dataset.store.read(TOLD).decode().strip()
 
 
 def _one_sample(pictures: dict[str, Document]) -> Iterator[str]:

@@ -13,8 +13,10 @@ from typing import Any
 import orjson
 from datatrove.data import Document
 
+from ...pipelines.markdown import table
 from ...pipelines.stage import seeded_rng
 from ..verify.sentences import estimate
+from .reasons import REASONS
 from .rows import codes_of, rewrite_of
 
 OPENING = 8
@@ -122,6 +124,32 @@ def measure(records: Iterable[Document], *, shown: int = 20, edits: int = 400, s
                 heapq.heappop(drawn)
     found.shown = [row for _, _, row in sorted(drawn, reverse=True)]
     return found
+
+
+def in_words(found: Measures) -> str:
+    """The measures as Markdown."""
+    rows = []
+    reasons: Counter[str] = Counter()
+    for (style, model), facts in sorted(found.styles.items()):
+        one = facts.as_json()
+        _, share = facts.commonest_opening
+        rows.append([style, model, one["answers"], f"{one['pass_rate']:.1%}", one["tokens"], f"{one['copied']:.1%}",
+                     "" if one["edited"] is None else f"{one['edited']:.1%}", f"{share:.2%}"])  # fmt: skip
+        reasons.update(facts.reasons)
+    columns = ["style", "by", "answers", "passed", "tokens", "copied", "edited", "commonest opening"]
+    parts = [
+        f"{found.passed:,} of {found.answers:,} answers passed the checks, {found.tokens:,} tokens, estimated. Copied: "
+        "the share of runs of eight words that stand in the source; edited: the share of words that differ; an opening "
+        "is the first eight words.",
+        table(columns, rows),
+    ]
+    if reasons:
+        told = [[code, REASONS.get(code, code).rstrip("."), count] for code, count in reasons.most_common()]
+        parts += ["Why answers were refused (one may fail several checks):", table(["code", "reason", "answers"], told)]
+    if found.left_out:
+        left = ", ".join(f"{count:,} {code.replace('_', ' ')}" for code, count in found.left_out.most_common())
+        parts.append(f"Chunks without an answer, of documents that have one: {left}.")
+    return "\n\n".join(parts)
 
 
 def _count(facts: StyleFacts, chunk: dict[str, Any], text: str, source: str, edits: int) -> None:

@@ -17,10 +17,12 @@ from typing import Any, ClassVar
 import orjson
 from pydantic import Field
 
+from ...pipelines.card import TOLD
 from ...pipelines.errors import UserError
+from ...pipelines.markdown import table
 from ...pipelines.reader import Dataset
 from ...pipelines.stage import Context, Input, Item, Slice, Source
-from .measures import opening
+from .measures import in_words, measure, opening
 from .rows import rewrite_of
 
 MIX_FILE = "mix.json"
@@ -36,6 +38,7 @@ class Mix(Source):
         rewrites: job of the rewrites.
         share: of the result's characters that are rewrites, at most. It is less where there are too few of them;
             `mix.json` says what was got.
+        written: job of `synth.rephrase` whose pass rates the card is to state.
         openings: of a style's rewrites that may begin with the same eight words, at most (three in any case); null for
             no limit.
     """
@@ -46,6 +49,7 @@ class Mix(Source):
     originals: str
     rewrites: str
     share: float = Field(default=0.5, gt=0, lt=1)
+    written: str | None = None
     openings: float | None = Field(default=0.005, gt=0, le=1)
 
     @property
@@ -90,6 +94,15 @@ class Mix(Source):
         rewritten, total = got[self.rewrites]["characters"], sum(one["characters"] for one in got.values())
         facts = {"share_wanted": self.share, "share_got": round(rewritten / max(total, 1), 4), "jobs": got}
         yield MIX_FILE, orjson.dumps(facts, option=orjson.OPT_INDENT_2) + b"\n"
+        rows = [[name, *one.values()] for name, one in got.items()]
+        text = (
+            f"Rewrites make up {facts['share_got']:.1%} of the characters; at most {self.share:.0%} was wanted.\n\n"
+            + table(["job", "samples", "characters", "left out since they begin alike"], rows)
+        )
+        if self.written is not None:
+            written = Dataset.open(context.output, job=self.written)
+            text += "\n\n" + in_words(measure((written[at] for at in range(len(written))), shown=0))
+        yield TOLD, text.encode()
 
     def _open(self, context: Context) -> list[Dataset]:
         if self.originals == self.rewrites:

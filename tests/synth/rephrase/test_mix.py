@@ -50,6 +50,7 @@ def test_the_originals_stay_and_the_rewrites_keep_their_share(tmp_path, share):
     assert set(own) <= set(texts)
     got = sum(len(text) for text in texts if text.startswith("Text")) / sum(map(len, texts))
     assert facts["share_got"] == pytest.approx(got, abs=1e-4)
+    assert f"Rewrites make up {got:.1%} of the characters" in (tmp_path / "out/mixed/README.md").read_text()
     assert got <= share
     most = sum(len(written(number)) for number in range(120))
     there = most / (most + sum(map(len, own)))

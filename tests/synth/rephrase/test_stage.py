@@ -52,7 +52,7 @@ jobs:
     source: [{{dataset: {{job: rewritten}}}}]
     stages: [{{synth.judge: {judge}}}]
   - name: mixed
-    source: [{{synth.mix: {{originals: documents, rewrites: accepted, share: {share}}}}}]
+    source: [{{synth.mix: {{originals: documents, rewrites: accepted, share: {share}, written: rewritten}}}}]
 """
 SHORT = """
 name: rewriting
@@ -197,6 +197,9 @@ def test_a_server_rewrites_and_what_it_gets_wrong_is_kept_apart(made):
     own = sum(len(one.text) for one in mixed if one.metadata["kind"] == "rewrite")
     assert facts["share_got"] == pytest.approx(own / sum(len(one.text) for one in mixed), abs=1e-4)
     assert facts["share_got"] <= 0.5
+    card = (out / "mixed/README.md").read_text()
+    assert f"of {len(passed) + len(failed) + merged_chunks(passed):,} answers passed the checks" in card
+    assert "| num_new | The answer has numbers" in card
     splits = {one.metadata["source"]["sha256"]: one.metadata["split"] for one in originals}
     assert all(splits[one.metadata["source"]["sha256"]] == one.metadata["split"] for one in mixed)
 
@@ -270,6 +273,11 @@ def test_a_server_that_is_down_stops_the_run_and_loses_nothing(folder, server):
     assert len(whole) >= 11
     assert all(server.bodies[body] == 1 for body in list(whole)[:11])
     assert verify(str(folder / "out")).problems == []
+
+
+def merged_chunks(rows) -> int:
+    """How many more chunks than rows there are."""
+    return sum(len(rewrite_of(one)["chunks"]) - 1 for one in rows)
 
 
 def servers_url(server) -> str:
