@@ -62,14 +62,14 @@ def rows_kernel(
     row_QR, channel_K = rows_by_tile(), tl.arange(0, SLICE)
     is_row_1QR = (row_QR < end - start)[None, :, :]
     place_KQR = (start * H + head) * K + first + places(row_QR * (H * K), channel_K, WARPS)
-    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=0.0)
+    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=float("-inf"))
     q_KQR = tl.load(q_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
     k_KQR = tl.load(k_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
     q_length_QR, k_length_QR = tl.load(lengths_ptr + row_QR), tl.load(lengths_ptr + CHUNK + row_QR)
     bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
 
-    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound))
+    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, slope, lower_bound))
     from_start_KQ, to_end_KQ, _, _, _ = level_factors(a0, a1, a2, a3, last)
     gamma_KQR = tl.exp2(local_KQR) * from_start_KQ[:, :, None]
     q_KQR *= (scale * q_length_QR)[None, :, :] * gamma_KQR

@@ -99,11 +99,11 @@ def prepare_kernel(
     qk_CC = tl.zeros([CHUNK, CHUNK], tl.float32)
     kk_CC = tl.zeros([CHUNK, CHUNK], tl.float32)
     for first in range(0, K, SLICE):
-        z_KQR = tl.load(z_ptr + first + place_KQR, mask=is_row_1QR, other=0.0)
+        z_KQR = tl.load(z_ptr + first + place_KQR, mask=is_row_1QR, other=float("-inf"))
         k_KQR = tl.load(k_ptr + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
         q_KQR = tl.load(q_ptr + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
         bias_K = tl.load(dt_bias_ptr + first + channel_K).to(tl.float32)
-        log2_decay_KQR = log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound)
+        log2_decay_KQR = log2_decays(z_KQR, bias_K, slope, lower_bound)
         local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
         from_start_KQ, to_end_KQ, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
         tl.store(decay_ptr + block * K + first + channel_K, tl.exp2(last))

@@ -144,17 +144,18 @@ def inner_kernel(
     _, tiles_CC = level_masks()
     own_CC = (i // TILE) == (j // TILE)
 
-    z_KQR = tl.load(z_ptr + token + place_KQR, mask=is_row_1QR, other=0.0)
+    z_KQR = tl.load(z_ptr + token + place_KQR, mask=is_row_1QR, other=float("-inf"))
     k_KQR = tl.load(k_ptr + token + place_KQR, mask=is_row_1QR, other=0.0)
     bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
-    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound))
+    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, slope, lower_bound))
     from_start_KQ, _, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
 
     # Rows on the left of products: from the state, and from keys, level by level.
-    k_up_KQR = (k_KQR.to(tl.float32) * tl.exp2(-local_KQR)).to(OPERAND)
+    k_up_KQR = k_KQR.to(tl.float32) * tl.exp2(-local_KQR)
+    k_next_CK = as_rows((k_up_KQR * to_next_KQ[:, :, None]).to(OPERAND))
+    k_half_CK = as_rows((k_up_KQR * to_half_KQ[:, :, None]).to(OPERAND))
+    k_up_KQR = k_up_KQR.to(OPERAND)
     k_up_CK = as_rows(k_up_KQR)
-    k_next_CK = as_rows((k_up_KQR.to(tl.float32) * to_next_KQ[:, :, None]).to(OPERAND))
-    k_half_CK = as_rows((k_up_KQR.to(tl.float32) * to_half_KQ[:, :, None]).to(OPERAND))
     place_CV = (start + i) * (H * V) + head * V + value_V[None, :]
     given_CV = tl.load(given_ptr + place_CV, mask=i < end - start, other=0.0)
     entering_VK = tl.load(entering_ptr + block * (V * K) + first + value_V[:, None] * K + channel_K[None, :])
@@ -168,9 +169,10 @@ def inner_kernel(
     # Keys on the right of products.
     x_KQR = tl.load(x_ptr + token + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
     down_KQR = tl.exp2(local_KQR)
-    x_down_KQR = (x_KQR * down_KQR).to(OPERAND)
+    x_down_KQR = x_KQR * down_KQR
+    x_far_CK = as_rows((x_down_KQR * from_half_KQ[:, :, None]).to(OPERAND))
+    x_down_KQR = x_down_KQR.to(OPERAND)
     x_down_CK = as_rows(x_down_KQR)
-    x_far_CK = as_rows((x_down_KQR.to(tl.float32) * from_half_KQ[:, :, None]).to(OPERAND))
     right_KQR = to_half_KQ[:, :, None] * by_channel(tl.dot(tl.trans(tl.load(pairs_ptrs)), x_far_CK))
     level_CK = tl.dot(tl.trans(tl.load(pairs_ptrs, mask=tiles_CC, other=0.0)), x_down_CK)
     right_KQR += to_next_KQ[:, :, None] * by_channel(level_CK)
@@ -225,9 +227,9 @@ def gate_kernel(
     written_VC = tl.load(written_ptr + block * (V * CHUNK) + value_V[:, None] * CHUNK + row_C[None, :])
     leaving_VK = tl.load(leaving_ptr + place_VK)
     entering_VK = tl.load(entering_ptr + block * (V * K) + place_VK)
-    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=0.0)
+    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=float("-inf"))
     k_KQR = tl.load(k_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound))
+    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, slope, lower_bound))
     _, to_end_KQ, _, _, _ = level_factors(a0, a1, a2, a3, last)
     dk_KQR = by_channel(tl.dot(tl.trans(written_VC), leaving_VK)) * to_end_KQ[:, :, None]
     dk_KQR *= tl.exp2(-local_KQR)
@@ -241,10 +243,10 @@ def gate_kernel(
     dk_KQR -= k_KQR * along_QR[None, :, :]
     tl.store(dk_ptr + place_KQR, dk_KQR.to(dk_ptr.dtype.element_ty), mask=is_row_1QR)
 
-    # The gate, σ' = e^-x σ². Rows past the end have decays of their own here: they are nobody's.
+    # The gate, σ' = e^-x σ². Rows past the end are nobody's.
     ddecay_KQR += tl.load(dz_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
     ddecay_KQR += tl.load(decays_of_k_ptr + place_local_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    biased_KQR = z_KQR.to(tl.float32) + bias_K[:, None, None]
+    biased_KQR = tl.where(is_row_1QR, z_KQR.to(tl.float32) + bias_K[:, None, None], 0.0)
     inverse_KQR = tl.exp2(tl.minimum((-LOG2E * slope) * biased_KQR, 100.0))
     root_KQR = tl.rsqrt(1.0 + inverse_KQR)
     root_KQR *= root_KQR

@@ -62,7 +62,8 @@ def kda_step(
     """o_BHV in v's dtype; `state_BHKV`, fp32 and contiguous, becomes the state after the token.
 
     Operands as those of `kda`, without the tokens. Not differentiable: where a gradient is wanted, `kda` takes one
-    token as well. Raises ValueError as `kda` does, for a state that is not contiguous fp32, and where a gradient is wanted.
+    token as well. Raises ValueError as `kda` does, for a state that is not contiguous fp32, and where a gradient is
+    wanted.
     """
     activations = {"q": q_BHK, "k": k_BHK, "v": v_BHV, "z": z_BHK, "beta_logit": beta_logit_BH}
     operands = {name: x.unsqueeze(1) for name, x in activations.items()}

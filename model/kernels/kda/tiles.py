@@ -110,10 +110,12 @@ def inverse_length(x_ptr, row_stride, rows, K: tl.constexpr):
 
 
 @triton.jit
-def log2_decays(z_KQR, bias_K, is_row_1QR, slope, lower_bound):
-    """The gate: lower_bound · σ(slope · (z + bias)) in base 2, and zero in rows that are no token's."""
-    root_KQR = tl.rsqrt(1.0 + tl.exp2((-LOG2E * slope) * (z_KQR.to(tl.float32) + bias_K[:, None, None])))
-    return tl.where(is_row_1QR, (lower_bound * LOG2E) * (root_KQR * root_KQR), 0.0)
+def log2_decays(z_KQR, bias_K, slope, lower_bound):
+    """The gate: lower_bound · σ(slope · (z + bias)) in base 2. Zero for z = -inf, which stands in rows of no token."""
+    inverse = -1.0 / (lower_bound * LOG2E)
+    power_KQR = tl.exp2((-LOG2E * slope) * (z_KQR.to(tl.float32) + bias_K[:, None, None]))
+    root_KQR = tl.rsqrt(inverse + inverse * power_KQR)
+    return -root_KQR * root_KQR
 
 
 @triton.jit
