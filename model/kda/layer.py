@@ -55,7 +55,7 @@ class KimiDeltaAttention(nn.Module):
         self.o_norm = RMSNorm(kda.head_dim, config.norm_eps)
         self.o_proj = nn.Linear(P, D, bias=False)
         self.kernels: Literal["torch", "triton"] = "torch"
-        """Which operators run it, but for single tokens after a cache, which `kda_step` takes; see `use_kernels`."""
+        """Which operators run it; see `use_kernels`."""
         self.reset_parameters(config.init_std)
 
     def use_kernels(self, kernels: Literal["torch", "triton"]) -> None:
@@ -96,7 +96,7 @@ class KimiDeltaAttention(nn.Module):
         with torch.autocast(x_BTD.device.type, enabled=False):
             beta_logit_BTH = F.linear(x_BTD.to(wide), self.beta_proj.weight.to(wide))
         one_token = cache is not None and cu_seqlens is None and T == 1
-        by = self._by_kernels if self.kernels == "triton" and not one_token else self._by_operators
+        by = self._by_kernels if self.kernels == "triton" else self._by_operators
         state_NHKV = cache.state_NHKV if cache else None
         o_BTHK, state_NHKV = by(q_BTHK, k_BTHK, v_BTHK, z_BTHK, beta_logit_BTH, state_NHKV, cu_seqlens, one_token)
         if cache is not None:
@@ -120,9 +120,14 @@ class KimiDeltaAttention(nn.Module):
         self, q_BTHK: Tensor, k_BTHK: Tensor, v_BTHK: Tensor, z_BTHK: Tensor, beta_logit_BTH: Tensor,
         state_NHKV: Tensor | None, cu_seqlens: Tensor | None, one_token: bool,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """The gate, the unit lengths and the sigmoid of β are inside the kernels."""
-        from ..kernels.kda import kda
+        """The gate, the unit lengths and β are inside the kernels; a single token changes the state in place."""
+        from ..kernels.kda import kda, kda_step
 
+        if one_token and state_NHKV is not None and not torch.is_grad_enabled():
+            operands = (x.squeeze(1) for x in (q_BTHK, k_BTHK, v_BTHK, z_BTHK, beta_logit_BTH))
+            bound = self.config.gate_lower_bound
+            o_BHK = kda_step(*operands, self.A_log, self.dt_bias, state_NHKV, lower_bound=bound)
+            return o_BHK.unsqueeze(1), state_NHKV
         table = None if cu_seqlens is None else chunk_table(tuple(cu_seqlens.tolist()), q_BTHK.device)
         return kda(
             q_BTHK, k_BTHK, v_BTHK, z_BTHK, beta_logit_BTH, self.A_log, self.dt_bias,

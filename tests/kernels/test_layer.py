@@ -9,6 +9,7 @@ import torch
 from k3data.model.bench.oracles import relative_rms
 from k3data.model.cache import HybridCache
 from k3data.model.config import ConfigError, preset
+from k3data.model.kda.cache import KDACache
 from k3data.model.kda.layer import KimiDeltaAttention
 from k3data.model.transformer import K3Model
 
@@ -60,6 +61,24 @@ def test_a_prompt_by_the_kernels_is_gone_on_from_token_by_token(device):
         logits.append(torch.cat(parts, 1))
     tolerance = 0.05 if device == "cuda" else 1e-5
     torch.testing.assert_close(logits[1], logits[0], rtol=0, atol=tolerance)
+
+
+def test_a_single_token_changes_the_state_in_place_by_the_step_kernel(device, monkeypatch):
+    made, dtype = layers(device)
+    x = torch.randn(3, 1, SMOKE.d_model, generator=torch.Generator().manual_seed(2)).to(device, dtype)
+    caches = []
+    for _ in made:
+        cache = KDACache.empty(SMOKE.kda, 3, dtype, device)
+        cache.state_NHKV.normal_(generator=torch.Generator(device).manual_seed(4))
+        caches.append(cache)
+    before = caches[1].state_NHKV
+    monkeypatch.setattr("k3data.model.kda.layer.kda_chunked", None)
+    with torch.no_grad():
+        outputs = [layer(x, cache=cache) for layer, cache in zip(made, caches, strict=True)]
+    assert caches[1].state_NHKV is before
+    limit = 0.02 if device == "cuda" else 1e-5
+    assert relative_rms(outputs[1], outputs[0]) <= limit
+    assert relative_rms(before, caches[0].state_NHKV) <= limit
 
 
 def test_heads_without_kernels_are_refused():
