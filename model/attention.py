@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from .kda.inputs import sequence_bounds
+from .kda.inputs import sequence_bounds, to_device
 
 _BLOCK = 128
 """Tokens of a side of the blocks that FlexAttention visits or skips."""
@@ -51,7 +51,7 @@ class Groups:
         self.cu_seqlens = None if cu_seqlens is None else cu_seqlens.cpu()  # one wait for a GPU instead of many
         self.bounds = sequence_bounds(batch, length, self.cu_seqlens)
         self._masks: dict[tuple[torch.device, bool], BlockMask] = {}
-        self._inner: dict[torch.device, Tensor] = {}
+        self._kept: dict[tuple[str, torch.device], Tensor] = {}
 
     @staticmethod
     def of(groups: Groups | Tensor | None, batch: int, length: int) -> Groups:
@@ -69,17 +69,34 @@ class Groups:
 
     def inner(self, device: torch.device) -> Tensor:
         """[B, T] bool: false for the last token of every group."""
-        if device not in self._inner:
-            inner_N = torch.ones(self.batch * self.length, dtype=torch.bool)
-            inner_N[[end - 1 for start, end in pairwise(self.bounds) if end > start]] = False
-            self._inner[device] = inner_N.view(self.batch, self.length).to(device)
-        return self._inner[device]
+        return self._on("inner", device, self._make_inner)
+
+    def places(self, device: torch.device) -> Tensor:
+        """[B, T] int32: the number of each token in its group."""
+        return self._on("places", device, self._make_places)
 
     def block_mask(self, device: torch.device, causal: bool) -> BlockMask:
         key = (device, causal)
         if key not in self._masks:
             self._masks[key] = _block_mask(self.bounds, device, causal)
         return self._masks[key]
+
+    def _on(self, name: str, device: torch.device, make: Callable[[], Tensor]) -> Tensor:
+        """What `make` makes on the CPU, on the device; kept, as every layer asks for it."""
+        if (name, device) not in self._kept:
+            with torch.inference_mode(False):
+                self._kept[name, device] = to_device(make().view(self.batch, self.length), device)
+        return self._kept[name, device]
+
+    def _make_inner(self) -> Tensor:
+        inner_N = torch.ones(self.batch * self.length, dtype=torch.bool)
+        inner_N[[end - 1 for start, end in pairwise(self.bounds) if end > start]] = False
+        return inner_N
+
+    def _make_places(self) -> Tensor:
+        edges = torch.tensor(self.bounds)
+        starts_N = torch.repeat_interleave(edges[:-1], edges.diff())
+        return (torch.arange(self.batch * self.length) - starts_N).int()
 
 
 def attention(

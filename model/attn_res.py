@@ -127,8 +127,11 @@ class ResidualStream:
     def __init__(self, embedding_BTD: Tensor) -> None:
         self.blocks: list[Tensor] = []
         self.partial: Tensor | None = embedding_BTD
+        self.added: Tensor | None = None
+        """What was added last, where it is not in the running sum yet: who reads next may do both at once."""
 
     def sources(self) -> list[Tensor]:
+        self.settle()
         return self.blocks if self.partial is None else [*self.blocks, self.partial]
 
     def read(self, mix: AttentionResidual) -> Tensor:
@@ -137,13 +140,21 @@ class ResidualStream:
 
     def close_block(self) -> None:
         """Stores the running sum as a source of its own; the next `add` begins a new one."""
+        self.settle()
         if self.partial is None:
             raise ValueError("a block must add something before it is closed")
         self.blocks.append(self.partial)
         self.partial = None
 
     def add(self, y_BTD: Tensor) -> None:
-        self.partial = y_BTD if self.partial is None else self.partial + y_BTD
+        self.settle()
+        self.added = y_BTD
+
+    def settle(self) -> None:
+        """Brings the running sum up to date."""
+        if self.added is not None:
+            self.partial = self.added if self.partial is None else self.partial + self.added
+            self.added = None
 
 
 class TwoPhaseStream(ResidualStream):
@@ -165,6 +176,7 @@ class TwoPhaseStream(ResidualStream):
         self._stored = dict(zip(mixes, _phase_one(self.blocks, mixes), strict=True))
 
     def read(self, mix: AttentionResidual) -> Tensor:
+        self.settle()
         if not self.blocks or self.partial is None:
             return super().read(mix)
         return _phase_two(self._stored[mix], mix, self.partial)

@@ -9,6 +9,7 @@ Letters: N tokens, K experts of a token, M = N·K rows, E experts, L latent widt
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -48,8 +49,7 @@ class Experts(nn.Module):
         counts_E.scatter_add_(0, routes.experts_NK.flatten(), torch.ones_like(order_M))
         rows_ML = _Dispatch.apply(z_NL, order_M, place_NK)  # type: ignore[no-untyped-call]
         product = _grouped if z_NL.is_cuda and z_NL.dtype == torch.bfloat16 else _one_by_one
-        # The counts are told to the host at most once.
-        split: Any = counts_E.cumsum(0).int() if product is _grouped else counts_E.tolist()
+        split = counts_E.cumsum(0).int()
         inner_MI = self.activation(product(rows_ML, self.gate_EIL, split), product(rows_ML, self.up_EIL, split))
         results_ML = product(inner_MI, self.down_ELI, split)
         return _combine(results_ML, routes.weights_NK, place_NK)
@@ -77,14 +77,45 @@ def _combine(results_ML: Tensor, weights_NK: Tensor, place_NK: Tensor) -> Tensor
     return torch.bmm(weights_NK[:, None], results_NKL).squeeze(1)
 
 
-def _one_by_one(x_MI: Tensor, weight_EOI: Tensor, counts: list[int]) -> Tensor:
-    """Rows of expert e times weight[e]ᵀ, one product an expert. (`unbind`: its gradient is made once, not E times.)"""
-    parts = [
-        F.linear(rows, weight_OI)
-        for rows, weight_OI in zip(x_MI.split(counts), weight_EOI.unbind(), strict=True)
-        if len(rows)
-    ]
-    return torch.cat(parts)
+@torch.library.custom_op("k3data::expert_products", mutates_args=())
+def _one_by_one(x_MI: Tensor, weight_EOI: Tensor, ends_E: Tensor) -> Tensor:
+    """Rows of expert e times weight[e]ᵀ, one product an expert. An operator of its own, as it asks where groups end."""
+    parts = x_MI.split(_lengths(ends_E))
+    return torch.cat([rows @ weight.T for rows, weight in zip(parts, weight_EOI, strict=True) if len(rows)])
+
+
+@torch.library.custom_op("k3data::expert_products_backward", mutates_args=())
+def _one_by_one_backward(dy_MO: Tensor, x_MI: Tensor, weight_EOI: Tensor, ends_E: Tensor) -> tuple[Tensor, Tensor]:
+    lengths = _lengths(ends_E)
+    dys, xs = dy_MO.split(lengths), x_MI.split(lengths)
+    dx_MI = torch.cat([dy @ weight for dy, weight in zip(dys, weight_EOI, strict=True) if len(dy)])
+    return dx_MI, torch.stack([dy.T @ x for dy, x in zip(dys, xs, strict=True)])
+
+
+def _lengths(ends_E: Tensor) -> list[int]:
+    ends: list[int] = ends_E.tolist()
+    return [end - start for start, end in pairwise([0, *ends])]
+
+
+@_one_by_one.register_fake
+def _(x_MI: Tensor, weight_EOI: Tensor, ends_E: Tensor) -> Tensor:
+    return x_MI.new_empty(len(x_MI), weight_EOI.shape[1])
+
+
+@_one_by_one_backward.register_fake
+def _(dy_MO: Tensor, x_MI: Tensor, weight_EOI: Tensor, ends_E: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(x_MI), torch.empty_like(weight_EOI)
+
+
+def _save(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _gradients(ctx: Any, dy_MO: Tensor) -> tuple[Tensor, Tensor, None]:
+    return (*_one_by_one_backward(dy_MO, *ctx.saved_tensors), None)
+
+
+_one_by_one.register_autograd(_gradients, setup_context=_save)
 
 
 def _grouped(x_MI: Tensor, weight_EOI: Tensor, ends_E: Tensor) -> Tensor:

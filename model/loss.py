@@ -9,17 +9,19 @@ taken out first. Words past `vocab_size` (rows of the head that only fill up its
 
     total = Σ_t w_t (lse_t − logit_t,target + z · lse_t²),  lse = log Σ e^logit
 
-Letters: T tokens, D model width, V words.
+Letters: T tokens, N of them with a weight, C of these in a slice, D model width, V words.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
-from .kda.inputs import compute_dtype
+from .kda.inputs import compute_dtype, to_device
 
 
 class TokenLoss(NamedTuple):
@@ -34,6 +36,35 @@ class TokenLoss(NamedTuple):
     """Cross-entropy of each token, not weighed; 0 where the weight is 0."""
 
 
+class Targets(NamedTuple):
+    """The words to predict, of the tokens that have a weight alone; N of them. Made where targets and weights lie."""
+
+    tokens: int
+    at_N: Tensor
+    """Which tokens, int64, ascending."""
+    words_N: Tensor
+    weights_N: Tensor
+
+    @staticmethod
+    def of(targets_T: Tensor, weights_T: Tensor, vocab_size: int) -> Targets:
+        """Waits for a GPU, if they lie there. Raises ValueError as `chunked_cross_entropy` does."""
+        if targets_T.shape != weights_T.shape:
+            raise ValueError(f"targets are {list(targets_T.shape)}, but weights {list(weights_T.shape)}")
+        if not (weights_T.isfinite() & (weights_T >= 0)).all():
+            raise ValueError("weights must be finite and not below 0")
+        at_N = weights_T.nonzero().squeeze(1)
+        words_N = targets_T[at_N].long()
+        wrong = (words_N < 0) | (words_N >= vocab_size)
+        if wrong.any():
+            first = int(wrong.nonzero()[0])
+            word = f"the target at {int(at_N[first])} is {int(words_N[first])}"
+            raise ValueError(f"{word}, but words are 0 to {vocab_size - 1}")
+        return Targets(len(targets_T), at_N, words_N, weights_T[at_N])
+
+    def to(self, device: torch.device) -> Targets:
+        return Targets(self.tokens, *(to_device(part, device) for part in self[1:]))
+
+
 def chunked_cross_entropy(
     hidden_TD: Tensor, head_VD: Tensor, targets_T: Tensor, weights_T: Tensor | None = None, *,
     vocab_size: int | None = None, z_loss: float = 0.0, chunk_size: int = 1024,
@@ -41,67 +72,118 @@ def chunked_cross_entropy(
     """The loss of `targets_T` (int64) under softmax(hidden · headᵀ); `hidden` and `head` have one dtype.
 
     Logits are fp32 sums of exact products, also in bf16. `weights_T` are 1 unless given; where one is 0 the target may
-    be any number. Waits for a GPU, to check targets and weights.
+    be any number. Waits for a GPU, to check targets and weights, unless these lie on the CPU.
     Raises ValueError for shapes that do not fit, negative or non-finite weights, and a target that is no word.
     """
-    weights_T = _checked(hidden_TD, head_VD, targets_T, weights_T)
+    if weights_T is None:
+        weights_T = torch.ones(targets_T.shape)
     words = len(head_VD) if vocab_size is None else vocab_size
     if not 0 < words <= len(head_VD):
         raise ValueError(f"vocab_size is {words}, but the head has {len(head_VD)} rows")
+    for name, per_token in (("targets", targets_T), ("weights", weights_T)):
+        if per_token.shape != hidden_TD.shape[:1]:
+            raise ValueError(f"{name} are {list(per_token.shape)}, but there are {len(hidden_TD)} tokens")
+    targets = Targets.of(targets_T, weights_T.to(targets_T.device), words).to(hidden_TD.device)
+    return cross_entropy(hidden_TD, head_VD, targets, vocab_size=words, z_loss=z_loss, chunk_size=chunk_size)
+
+
+def cross_entropy(
+    hidden_TD: Tensor, head_VD: Tensor, targets: Targets, *, vocab_size: int | None = None, z_loss: float = 0.0,
+    chunk_size: int = 1024, of_chunk: OfChunk | None = None,
+) -> TokenLoss:  # fmt: skip
+    """The same for `targets` on the device of the hidden states; waits for nothing.
+
+    `of_chunk` is the function of that name compiled, if at all: the last slice is then filled up, so that all have one
+    shape.
+    Raises ValueError for shapes that do not fit.
+    """
+    _check(hidden_TD, head_VD, targets)
     if chunk_size < 1:
         raise ValueError(f"chunk_size is {chunk_size}, and must be at least 1")
-    counted = weights_T.nonzero().squeeze(1)
-    targets_T, weights_T = targets_T[counted].long(), weights_T[counted]
-    wrong = (targets_T < 0) | (targets_T >= words)
-    if wrong.any():
-        at = int(wrong.nonzero()[0])
-        raise ValueError(f"the target at {int(counted[at])} is {int(targets_T[at])}, but words are 0 to {words - 1}")
-    differentiate = torch.is_grad_enabled() and (hidden_TD.requires_grad or head_VD.requires_grad)
-    settings = (words, z_loss, chunk_size, differentiate)
-    total, cross_entropy, z, counted_losses = _ChunkedLoss.apply(  # type: ignore[no-untyped-call]
-        hidden_TD[counted], head_VD, targets_T, weights_T, settings
+    weights_N = targets.weights_N.to(compute_dtype(hidden_TD))
+    settings = _Settings(
+        words=len(head_VD) if vocab_size is None else vocab_size, z=z_loss, chunk_size=chunk_size,
+        differentiate=torch.is_grad_enabled() and (hidden_TD.requires_grad or head_VD.requires_grad), of_chunk=of_chunk,
+    )  # fmt: skip
+    total, entropy, z, losses_N = _ChunkedLoss.apply(  # type: ignore[no-untyped-call]
+        hidden_TD, head_VD, targets._replace(weights_N=weights_N), settings
     )
-    per_token_T = counted_losses.new_zeros(len(hidden_TD)).index_copy_(0, counted, counted_losses)
-    return TokenLoss(total, cross_entropy, z, weights_T.sum(), per_token_T)
+    per_token_T = losses_N.new_zeros(len(hidden_TD)).index_copy_(0, targets.at_N, losses_N)
+    return TokenLoss(total, entropy, z, weights_N.sum(), per_token_T)
+
+
+class _Settings(NamedTuple):
+    words: int
+    z: float
+    chunk_size: int
+    differentiate: bool
+    of_chunk: OfChunk | None
 
 
 class _ChunkedLoss(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden_TD: Tensor, head_VD: Tensor, targets_T: Tensor, weights_T: Tensor, settings: tuple[Any, ...]
+        ctx: Any, hidden_TD: Tensor, head_VD: Tensor, targets: Targets, settings: _Settings
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        words, z, chunk_size, differentiate = settings
-        wide = compute_dtype(hidden_TD)
-        words_VD = _operand(head_VD[:words])
-        dhidden_TD = torch.empty_like(hidden_TD) if differentiate else None
+        wide, size = compute_dtype(hidden_TD), settings.chunk_size
+        words_VD = _operand(head_VD[: settings.words])
+        differentiate = settings.differentiate
+        dhidden_TD = torch.zeros_like(hidden_TD) if differentiate else None
         dhead_VD = torch.zeros(head_VD.shape, dtype=wide, device=head_VD.device) if differentiate else None
-        cross_entropy, z_loss = torch.zeros(2, dtype=wide, device=hidden_TD.device)
-        losses_T = torch.empty(len(hidden_TD), dtype=wide, device=hidden_TD.device)
-        for start in range(0, len(hidden_TD), chunk_size):
-            part = slice(start, start + chunk_size)
-            chunk_TD, targets_T1, weights_T1 = _operand(hidden_TD[part]), targets_T[part, None], weights_T[part, None]
-            logits_TV = _product(chunk_TD, words_VD.T)
-            lse_T1 = logits_TV.logsumexp(1, keepdim=True)
-            losses_T1 = lse_T1 - logits_TV.gather(1, targets_T1)
-            losses_T[part] = losses_T1.squeeze(1)
-            cross_entropy += (weights_T1 * losses_T1).sum()
-            z_loss += z * (weights_T1 * lse_T1.square()).sum()
-            if dhidden_TD is None or dhead_VD is None:
+        sums_2 = torch.zeros(2, dtype=wide, device=hidden_TD.device)
+        losses_N = torch.empty(len(targets.at_N), dtype=wide, device=hidden_TD.device)
+        make, fill = (settings.of_chunk, size) if settings.of_chunk else (of_chunk, 0)
+        for start in range(0, len(targets.at_N), size):
+            at_C, words_C, weights_C = (part[start : start + size] for part in targets[1:])
+            chunk_CD = _operand(hidden_TD[at_C])
+            logits_CV, words_C1, weights_C1 = (
+                _filled(x, fill) for x in (_product(chunk_CD, words_VD.T), words_C[:, None], weights_C[:, None])
+            )
+            dtype = chunk_CD.dtype if differentiate else None
+            losses_C, chunk_sums_2, dlogits_CV = make(logits_CV, words_C1, weights_C1, settings.z, dtype)
+            losses_N[start : start + size] = losses_C[: len(at_C)]
+            sums_2 += chunk_sums_2
+            if dlogits_CV is None or dhidden_TD is None or dhead_VD is None:
                 continue
-            # d(total)/d(logits) in the place of the logits: softmax · (1 + 2 z lse) − one-hot, weighed.
-            dlogits_TV = logits_TV.sub_(lse_T1).exp_().mul_(weights_T1 * (1 + 2 * z * lse_T1))
-            dlogits_TV.scatter_add_(1, targets_T1, -weights_T1)
-            dlogits_TV = dlogits_TV.to(chunk_TD.dtype)
-            dhidden_TD[part] = _product(dlogits_TV, words_VD)
-            _add_product(dhead_VD[:words], dlogits_TV.T, chunk_TD)
+            dlogits_CV = dlogits_CV[: len(at_C)]
+            dhidden_TD[at_C] = _product(dlogits_CV, words_VD).to(dhidden_TD.dtype)
+            _add_product(dhead_VD[: settings.words], dlogits_CV.T, chunk_CD)
         ctx.gradients = dhidden_TD, None if dhead_VD is None else dhead_VD.to(head_VD.dtype)
-        ctx.mark_non_differentiable(cross_entropy, z_loss, losses_T)
-        return cross_entropy + z_loss, cross_entropy, z_loss, losses_T
+        entropy, z_loss = sums_2.clone().unbind()
+        ctx.mark_non_differentiable(entropy, z_loss, losses_N)
+        return entropy + z_loss, entropy, z_loss, losses_N
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         dhidden_TD, dhead_VD = (None if kept is None else kept * gradients[0] for kept in ctx.gradients)
-        return dhidden_TD, dhead_VD, None, None, None
+        return dhidden_TD, dhead_VD, None, None
+
+
+def of_chunk(
+    logits_CV: Tensor, words_C1: Tensor, weights_C1: Tensor, z: float, dtype: torch.dtype | None
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The losses of each token, the weighed sums of cross-entropy and z-loss, and d(total)/d(logits) as `dtype`.
+
+    The gradient is softmax · (1 + 2 z lse) − one-hot, weighed; it takes the place of the logits.
+    """
+    lse_C1 = logits_CV.logsumexp(1, keepdim=True)
+    losses_C1 = lse_C1 - logits_CV.gather(1, words_C1)
+    sums_2 = torch.stack([(weights_C1 * losses_C1).sum(), z * (weights_C1 * lse_C1.square()).sum()])
+    if dtype is None:
+        return losses_C1.squeeze(1), sums_2, None
+    if torch.compiler.is_compiling():
+        logits_CV = logits_CV.clone()  # there a copy costs nothing, and writing to an input would
+    dlogits_CV = logits_CV.sub_(lse_C1).exp_().mul_(weights_C1 * (1 + 2 * z * lse_C1))
+    dlogits_CV.scatter_add_(1, words_C1, -weights_C1)
+    return losses_C1.squeeze(1), sums_2, dlogits_CV.to(dtype)
+
+
+OfChunk = Callable[[Tensor, Tensor, Tensor, float, torch.dtype | None], tuple[Tensor, Tensor, Tensor | None]]
+
+
+def _filled(x_CX: Tensor, rows: int) -> Tensor:
+    """With rows of zeros, up to that many: they are of the first word, and weigh nothing."""
+    return x_CX if len(x_CX) >= rows else F.pad(x_CX, (0, 0, 0, rows - len(x_CX)))
 
 
 def _operand(x: Tensor) -> Tensor:
@@ -124,18 +206,11 @@ def _add_product(total: Tensor, x: Tensor, y: Tensor) -> None:
         total.addmm_(x, y)
 
 
-def _checked(hidden_TD: Tensor, head_VD: Tensor, targets_T: Tensor, weights_T: Tensor | None) -> Tensor:
-    """The weights, in the dtype of the sums."""
+def _check(hidden_TD: Tensor, head_VD: Tensor, targets: Targets) -> None:
     if hidden_TD.ndim != 2 or head_VD.ndim != 2 or hidden_TD.shape[1] != head_VD.shape[1]:
         shapes = f"{list(hidden_TD.shape)} and {list(head_VD.shape)}"
         raise ValueError(f"hidden states and head must be [T, D] and [V, D], not {shapes}")
     if hidden_TD.dtype != head_VD.dtype:
         raise ValueError(f"hidden states are {hidden_TD.dtype} and the head is {head_VD.dtype}; they must be the same")
-    if weights_T is None:
-        weights_T = torch.ones(len(hidden_TD), device=hidden_TD.device)
-    for name, per_token in (("targets", targets_T), ("weights", weights_T)):
-        if per_token.shape != hidden_TD.shape[:1]:
-            raise ValueError(f"{name} are {list(per_token.shape)}, but there are {len(hidden_TD)} tokens")
-    if not (weights_T.isfinite() & (weights_T >= 0)).all():
-        raise ValueError("weights must be finite and not below 0")
-    return weights_T.to(compute_dtype(hidden_TD))
+    if targets.tokens != len(hidden_TD):
+        raise ValueError(f"the targets are of {targets.tokens} tokens, but there are {len(hidden_TD)}")

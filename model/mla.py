@@ -16,6 +16,7 @@ V channels of a value, C channels of the cache, L of them the latent's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import torch
@@ -65,28 +66,44 @@ class GatedMLA(nn.Module):
         and as `Groups` says.
         """
         groups = Groups.of(groups, *x_BTD.shape[:2])
+        if cache is None:
+            *operands, gate_BTP = self.operands(x_BTD)
+            return self.output(self.core(operands, groups), gate_BTP)
+        q_BTHK, latent_BTC = self._latents(x_BTD)
+        self._check_cache(cache, latent_BTC, groups.sequences)
+        before = cache.append(latent_BTC, groups.bounds)
+        if any(before):
+            o_BTHV = self._continued(q_BTHK, cache, before, groups)
+        else:
+            o_BTHV = self.core([q_BTHK, *self._expanded(latent_BTC)], groups)
+        return self.output(o_BTHV, self.gate_proj(x_BTD))
+
+    def operands(self, x_BTD: Tensor) -> list[Tensor]:
+        """Queries, keys and values of every head, and the logits of the output's gate."""
+        q_BTHK, latent_BTC = self._latents(x_BTD)
+        return [q_BTHK, *self._expanded(latent_BTC), self.gate_proj(x_BTD)]
+
+    def core(self, operands: Sequence[Tensor], groups: Groups) -> Tensor:
+        q_BTHK, k_BTHK, v_BTHV = operands
+        return attention(q_BTHK, k_BTHK, v_BTHV, groups, fp32_output=self.fp32_output)
+
+    def output(self, o_BTHV: Tensor, gate_BTP: Tensor) -> Tensor:
+        gated_BTP = torch.sigmoid(gate_BTP.to(compute_dtype(gate_BTP))) * o_BTHV.flatten(-2)
+        return self.o_proj(gated_BTP.to(gate_BTP.dtype))
+
+    def _latents(self, x_BTD: Tensor) -> tuple[Tensor, Tensor]:
         q_BTHK = self.q_up(self.q_norm(self.q_down(x_BTD))).unflatten(-1, (self.config.heads, -1))
         c_BTL, k_BTR = self.kv_down(x_BTD).split([self.config.kv_lora_rank, self.config.qk_rope_dim], dim=-1)
-        latent_BTC = torch.cat([self.kv_norm(c_BTL), k_BTR], dim=-1)
-        before = [0]
-        if cache is not None:
-            self._check_cache(cache, latent_BTC, groups.sequences)
-            before = cache.append(latent_BTC, groups.bounds)
-        if cache is None or not any(before):
-            o_BTHV = self._expanded(q_BTHK, latent_BTC, groups)
-        else:
-            o_BTHV = self._continued(q_BTHK, cache, before, groups)
-        gate_BTP = torch.sigmoid(self.gate_proj(x_BTD).to(compute_dtype(x_BTD)))
-        return self.o_proj((gate_BTP * o_BTHV.flatten(-2)).to(x_BTD.dtype))
+        return q_BTHK, torch.cat([self.kv_norm(c_BTL), k_BTR], dim=-1)
 
-    def _expanded(self, q_BTHK: Tensor, latent_BTC: Tensor, groups: Groups) -> Tensor:
+    def _expanded(self, latent_BTC: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of every head."""
         mla = self.config
         c_BTL, k_BTR = latent_BTC.split([mla.kv_lora_rank, mla.qk_rope_dim], dim=-1)
         kv_BTHX = self.kv_up(c_BTL).unflatten(-1, (mla.heads, -1))
         k_BTHN, v_BTHV = kv_BTHX.split([mla.qk_nope_dim, mla.v_dim], dim=-1)
         shared_BTHR = k_BTR.unsqueeze(-2).expand(-1, -1, mla.heads, -1)
-        k_BTHK = torch.cat([k_BTHN, shared_BTHR], dim=-1)
-        return attention(q_BTHK, k_BTHK, v_BTHV, groups, fp32_output=self.fp32_output)
+        return torch.cat([k_BTHN, shared_BTHR], dim=-1), v_BTHV
 
     def _continued(self, q_BTHK: Tensor, cache: MLACache, before: list[int], groups: Groups) -> Tensor:
         """Queries of sequences that have a past: all at once where they are rows, one by one where they are packed."""
@@ -105,9 +122,7 @@ class GatedMLA(nn.Module):
         mla, wide = self.config, compute_dtype(q_NTHK)
         N, T, H, _ = q_NTHK.shape
         S = latent_NSC.shape[1]
-        key_HNL, value_HVL = (
-            self.kv_up.weight.to(wide).unflatten(0, (H, -1)).split([mla.qk_nope_dim, mla.v_dim], dim=1)
-        )
+        key_HNL, value_HVL = self.kv_up.weight.to(wide).unflatten(0, (H, -1)).split([mla.qk_nope_dim, mla.v_dim], dim=1)
         latent_NSC = latent_NSC.to(wide)
         positions_S = torch.arange(S, device=q_NTHK.device)
         before_N1 = torch.tensor(before, device=q_NTHK.device)[:, None]

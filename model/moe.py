@@ -18,6 +18,7 @@ from .config import ModelConfig
 from .experts import Experts
 from .feed_forward import FeedForward
 from .norm import RMSNorm
+from .quantile_balancing import inside_backward
 from .router import Router
 
 
@@ -53,8 +54,21 @@ class LatentMoE(nn.Module):
                 f"the mask of real tokens must be bool {list(x_BTD.shape[:-1])}, "
                 f"not {real_BT.dtype} {list(real_BT.shape)}"
             )
+        counted_N = None
+        if self.training:
+            N = x_BTD.shape[:-1].numel()
+            if inside_backward():  # computed again: a token counts once
+                counted_N = torch.zeros(N, dtype=torch.bool, device=x_BTD.device)
+            elif real_BT is None:
+                counted_N = torch.ones(N, dtype=torch.bool, device=x_BTD.device)
+            else:
+                counted_N = real_BT.flatten()
+        return self.mixture(x_BTD, counted_N)
+
+    def mixture(self, x_BTD: Tensor, counted_N: Tensor | None) -> Tensor:
+        """y_BTD; `counted_N` is true for the tokens that balancing counts."""
         x_ND = x_BTD.flatten(0, -2)
-        routes = self.router(x_ND, None if real_BT is None else real_BT.flatten())
+        routes = self.router(x_ND, counted_N)
         u_NL = self.experts(self.down_proj(x_ND), routes)
         routed_ND = self.up_proj(self.norm(u_NL).to(x_ND.dtype))
         return self.shared(x_BTD) + routed_ND.view_as(x_BTD)

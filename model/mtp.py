@@ -44,8 +44,3 @@ class NextNextToken(nn.Module):
         x_BTD = self.fuse_proj(torch.cat([self.embedding_norm(next_BTD), self.hidden_norm(h_BTD)], dim=-1))
         x_BTD = x_BTD + self.attention(self.attention_norm(x_BTD), groups)
         return self.norm(x_BTD + self.ffn(self.ffn_norm(x_BTD), real_BT))
-
-
-def next_next_weights(weights_BT: Tensor, groups: Groups) -> Tensor:
-    """Of predicting token t + 2 at t: that of predicting it at t + 1, and 0 where t + 1 is another group's."""
-    return weights_BT.roll(-1, dims=1) * groups.inner(weights_BT.device)

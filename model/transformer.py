@@ -25,17 +25,18 @@ from .attn_res import AttentionResidual, ResidualStream, TwoPhaseStream, block_m
 from .cache import HybridCache
 from .config import ModelConfig
 from .feed_forward import FeedForward
-from .inputs import check_tokens, place_features
+from .inputs import Batch, check_tokens, joined, place_features
 from .kda.cache import KDACache
+from .kda.inputs import to_device
 from .kda.layer import KimiDeltaAttention
-from .loss import TokenLoss, chunked_cross_entropy
+from .loss import OfChunk, Targets, TokenLoss, cross_entropy
 from .mla import GatedMLA
 from .mla_cache import MLACache
 from .moe import LatentMoE
-from .mtp import NextNextToken, next_next_weights
+from .mtp import NextNextToken
 from .norm import RMSNorm
 from .quantile_balancing import QuantileBalancer
-from .vision.preprocess import Patches
+from .vision.preprocess import Grid, Patches
 from .vision.projector import VisionEncoder
 
 
@@ -68,27 +69,36 @@ class Layer(nn.Module):
         self, stream: ResidualStream, groups: Groups, cache: KDACache | MLACache | None, real_BT: Tensor | None
     ) -> None:
         """Adds both sublayers to the stream; see `K3Model.forward` for the rest."""
-        x_BTD = stream.read(self.attention_mix)
+        x_BTD = self._read(stream, self.attention_mix, self.attention_norm)
         if self.opens_block:
             stream.close_block()
-        stream.add(self._run(self._attend, x_BTD, groups, cache))
-        x_BTD = stream.read(self.ffn_mix)
-        stream.add(self._run(self._feed, x_BTD, real_BT))
+        stream.add(self._run(self.attention, x_BTD, groups, cache))
+        x_BTD = self._read(stream, self.ffn_mix, self.ffn_norm)
+        stream.add(self._run(self.ffn, x_BTD, *([real_BT] if isinstance(self.ffn, LatentMoE) else [])))
 
-    def _attend(self, x_BTD: Tensor, groups: Groups, cache: KDACache | MLACache | None) -> Tensor:
-        x_BTD = self.attention_norm(x_BTD)
-        if isinstance(self.attention, GatedMLA):
-            return self.attention(x_BTD, groups, cache)
-        return self.attention(x_BTD, groups.cu_seqlens, cache)
+    def mixed(
+        self, mix: AttentionResidual, norm: RMSNorm, partial_BTD: Tensor, added_BTD: Tensor | None, *blocks: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The running sum with what was added last, and the norm of the mix over depth."""
+        if added_BTD is not None:
+            partial_BTD = partial_BTD + added_BTD
+        return partial_BTD, norm(mix([*blocks, partial_BTD]) if blocks else partial_BTD)
 
-    def _feed(self, x_BTD: Tensor, real_BT: Tensor | None) -> Tensor:
-        x_BTD = self.ffn_norm(x_BTD)
-        return self.ffn(x_BTD, real_BT) if isinstance(self.ffn, LatentMoE) else self.ffn(x_BTD)
+    def _read(self, stream: ResidualStream, mix: AttentionResidual, norm: RMSNorm) -> Tensor:
+        if stream.partial is None:
+            stream.settle()
+        if isinstance(stream, TwoPhaseStream) or stream.partial is None:
+            return norm(stream.read(mix))
+        partial_BTD, x_BTD = self._run(self.mixed, mix, norm, stream.partial, stream.added, *stream.blocks)
+        if stream.added is not None:
+            stream.partial, stream.added = partial_BTD, None
+        return x_BTD
 
-    def _run(self, sublayer, *inputs) -> Tensor:  # type: ignore[no-untyped-def]
+    def _run(self, piece, *inputs):  # type: ignore[no-untyped-def]
         if self.recompute and torch.is_grad_enabled():
-            return checkpoint(sublayer, *inputs, use_reentrant=False)  # type: ignore[no-any-return]
-        return sublayer(*inputs)  # type: ignore[no-any-return]
+            # Nothing here draws random numbers, whose state would be kept otherwise.
+            return checkpoint(piece, *inputs, use_reentrant=False, preserve_rng_state=False)
+        return piece(*inputs)
 
 
 class K3Model(nn.Module):
@@ -106,6 +116,7 @@ class K3Model(nn.Module):
         self.mtp = NextNextToken(config) if config.mtp_layers else None
         for matrix in (self.embedding, self.head):
             nn.init.normal_(matrix.weight, std=config.init_std)
+        self.of_chunk: OfChunk | None = None
 
     def forward(
         self, tokens_BT: Tensor, *, images: Sequence[Patches] = (), groups: Groups | Tensor | None = None,
@@ -136,23 +147,10 @@ class K3Model(nn.Module):
 
     def embed(self, tokens_BT: Tensor, images: Sequence[Patches] = ()) -> Tensor:
         """x_BTD that the layers begin with. Raises ValueError for tokens and pictures as `forward` does."""
-        if torch.is_autocast_enabled(tokens_BT.device.type):
-            raise RuntimeError(
-                "K3Model does not run under autocast, which would halve what must stay fp32; "
-                "cast the model (model.bfloat16()), or train it under FSDP's mixed precision"
-            )
+        _refuse_autocast(self.embedding.weight.device)
         check_tokens(tokens_BT, images, self.config)
-        x_BTD = self.embedding(tokens_BT)
-        if self.vision is None:
-            return x_BTD
-        if images:
-            pixels_PCSS = torch.cat([one.pixels_PCSS for one in images]).to(x_BTD.device)
-            features_FD = self.vision(pixels_PCSS, [one.grid for one in images])
-            return place_features(x_BTD, tokens_BT == self.config.media_pad_id, features_FD)
-        if self.training and torch.is_grad_enabled():
-            # The tower takes part in every training step, or ranks without a picture would leave the others waiting.
-            return x_BTD + 0 * self.vision(*_blank(self.config, x_BTD.device)).sum().to(x_BTD.dtype)
-        return x_BTD
+        device = self.embedding.weight.device
+        return self._embedded(to_device(tokens_BT, device), joined(images, device), [one.grid for one in images])
 
     def states(
         self, x_BTD: Tensor, groups: Groups | Tensor | None = None, cache: HybridCache | None = None,
@@ -180,19 +178,16 @@ class K3Model(nn.Module):
         It must be 0 at the last position of every row and group. Raises ValueError when it is not for a row, and as
         `forward` does.
         """
-        if weights_BT.shape != tokens_BT.shape:
-            raise ValueError(f"the weights are {list(weights_BT.shape)}, but the tokens {list(tokens_BT.shape)}")
-        groups = Groups.of(groups, *tokens_BT.shape)
-        targets_BT = tokens_BT.roll(-1, dims=1)
-        weights_BT = weights_BT * groups.inner(weights_BT.device)
-        embedded_BTD = self.embed(tokens_BT, images)
-        h_BTD = self.states(embedded_BTD, groups, None, real_BT)
-        next_token = self._cross_entropy(self.norm(h_BTD), targets_BT, weights_BT, z_loss)
-        if self.mtp is None:
-            return Losses(next_token, None)
-        ahead_BTD = self.mtp(h_BTD, embedded_BTD, groups, real_BT)
-        weights_BT = next_next_weights(weights_BT, groups)
-        return Losses(next_token, self._cross_entropy(ahead_BTD, tokens_BT.roll(-2, dims=1), weights_BT, z_loss))
+        return self._losses(
+            Batch.of(
+                self.config, tokens_BT, weights_BT, self.embedding.weight.device,
+                images=images, groups=groups, real_BT=real_BT,
+            ), z_loss,
+        )  # fmt: skip
+
+    def loss_of(self, batch: Batch, z_loss: float = 0.0) -> Losses:
+        """The same of a batch that was made ready before; waits for nothing."""
+        return self._losses(batch, z_loss)
 
     def balancers(self) -> list[QuantileBalancer]:
         """Those of all mixtures of experts, in the order of the layers; for `quantile_balancing.balance`."""
@@ -213,11 +208,31 @@ class K3Model(nn.Module):
             if isinstance(module, Layer):
                 module.recompute = on
 
-    def _cross_entropy(self, h_BTD: Tensor, targets_BT: Tensor, weights_BT: Tensor, z_loss: float) -> TokenLoss:
+    def _losses(self, batch: Batch, z_loss: float) -> Losses:
+        _refuse_autocast(batch.tokens_BT.device)
+        embedded_BTD = self._embedded(batch.tokens_BT, batch.pixels_PCSS, batch.grids)
+        h_BTD = self.states(embedded_BTD, batch.groups, None, batch.real_BT)
+        next_token = self._cross_entropy(self.norm(h_BTD), batch.next_token, z_loss)
+        if self.mtp is None or batch.next_next_token is None:
+            return Losses(next_token, None)
+        ahead_BTD = self.mtp(h_BTD, embedded_BTD, batch.groups, batch.real_BT)
+        return Losses(next_token, self._cross_entropy(ahead_BTD, batch.next_next_token, z_loss))
+
+    def _cross_entropy(self, h_BTD: Tensor, targets: Targets, z_loss: float) -> TokenLoss:
         head_VD = self.head.weight.to(h_BTD.dtype)
-        return chunked_cross_entropy(
-            h_BTD.flatten(0, 1), head_VD, targets_BT.flatten(), weights_BT.flatten(), z_loss=z_loss
-        )
+        return cross_entropy(h_BTD.flatten(0, 1), head_VD, targets, z_loss=z_loss, of_chunk=self.of_chunk)
+
+    def _embedded(self, tokens_BT: Tensor, pixels_PCSS: Tensor | None, grids: Sequence[Grid]) -> Tensor:
+        x_BTD = self.embedding(tokens_BT)
+        if self.vision is None:
+            return x_BTD
+        if pixels_PCSS is not None:
+            features_FD = self.vision(pixels_PCSS, grids)
+            return place_features(x_BTD, tokens_BT == self.config.media_pad_id, features_FD)
+        if self.training and torch.is_grad_enabled():
+            # The tower takes part in every training step, or ranks without a picture would leave the others waiting.
+            return x_BTD + 0 * self.vision(*_blank(self.config, x_BTD.device)).sum().to(x_BTD.dtype)
+        return x_BTD
 
     def _schedule(self) -> list[list[AttentionResidual]]:
         layers: list[Layer] = list(self.layers)  # type: ignore[arg-type]
@@ -225,6 +240,14 @@ class K3Model(nn.Module):
             [layer.attention_mix for layer in layers], [layer.ffn_mix for layer in layers],
             self.output_mix, self.config.attn_res_block,
         )  # fmt: skip
+
+
+def _refuse_autocast(device: torch.device) -> None:
+    if torch.is_autocast_enabled(device.type):
+        raise RuntimeError(
+            "K3Model does not run under autocast, which would halve what must stay fp32; "
+            "cast the model (model.bfloat16()), or train it under FSDP's mixed precision"
+        )
 
 
 def _blank(config: ModelConfig, device: torch.device) -> tuple[Tensor, list[tuple[int, int, int]]]:

@@ -27,7 +27,7 @@ from ..curriculum.reader import Cursor, PackedReader
 from ..curriculum.sequence import PackedSequence, Place
 from ..model.attention import Groups
 from ..model.config import ConfigError
-from ..model.mtp import next_next_weights
+from ..model.inputs import next_next_weights
 from ..model.vision.preprocess import Patches, preprocess_image
 from .config import StageConfig
 

@@ -43,17 +43,20 @@ _BALANCE = 2.0**54
 def kda_chunked(
     q_BTHK: Tensor, k_BTHK: Tensor, v_BTHV: Tensor, log_decay_BTHK: Tensor, beta_BTH: Tensor, *,
     scale: float | None = None, initial_state_NHKV: Tensor | None = None, cu_seqlens: Tensor | None = None,
-    chunk_size: int = 64,
+    chunk_size: int = 64, check_values: bool = True,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The same as `kda_recurrent`: o_BTHV in v's dtype, and the states after each sequence, [N, H, K, V] in fp32.
 
     fp64 is computed and returned in fp64, all else computed in fp32. `scale` is K^-1/2 unless given. Differentiable,
     once, in every operand and in the initial state. `chunk_size` is a multiple of 16.
+    `check_values` costs a wait for a GPU; without it, what is not finite goes through.
     Raises ValueError for another chunk size, and as `check_operands` says.
     """
     if chunk_size < TILE or chunk_size % TILE:
         raise ValueError(f"chunk_size is {chunk_size}, but must be a multiple of {TILE}")
-    bounds = check_operands(q_BTHK, k_BTHK, v_BTHV, log_decay_BTHK, beta_BTH, initial_state_NHKV, cu_seqlens)
+    bounds = check_operands(
+        q_BTHK, k_BTHK, v_BTHV, log_decay_BTHK, beta_BTH, initial_state_NHKV, cu_seqlens, check_values
+    )
     B, T, _, K = q_BTHK.shape
     plan = plan_chunks(tuple(bounds), chunk_size, q_BTHK.device)
     operands = [x.flatten(0, 1) for x in (q_BTHK, k_BTHK, v_BTHV, log_decay_BTHK, beta_BTH)]

@@ -3,7 +3,8 @@
     y_t = SiLU(Σ_s weight_s ⊙ x_{t−s}),   s = 0 … W−1
 
 Written as W shifted products. A shift brings in rows of the sequence before: those few rows are replaced by the inputs
-that came before the sequence, its tail, which are zeros unless given.
+that came before the sequence, its tail, which are zeros unless given. (In training nothing comes before, and zeros are
+put where a token's place is less than the shift.)
 
 Letters: B batch, T tokens, N sequences, P channels, W width of the kernel, and L = W − 1.
 """
@@ -58,6 +59,22 @@ class ShortConvolution(nn.Module):
             shifted_TP = shifted_TP.index_copy(0, edge.token, tail_NLP[edge.sequence, edge.place])
             y_TP = torch.addcmul(y_TP, shifted_TP.to(wide), weight_WP[L - shift])
         return F.silu(y_TP).to(x_BTP.dtype).view(B, T, P), _last_inputs(x_TP, tail_NLP, bounds)
+
+    def packed(self, x_BTP: Tensor, places_BT: Tensor) -> Tensor:
+        """The same y, to the bit, where nothing comes before the sequences and no tail is wanted: for training.
+
+        `places_BT` are the tokens' numbers in their sequences. No shape here depends on where sequences end.
+        """
+        L = self.kernel - 1
+        wide = compute_dtype(x_BTP)
+        x_TP, places_T1 = x_BTP.flatten(0, 1), places_BT.flatten()[:, None]
+        weight_WP = self.weight.squeeze(1).to(wide).T
+        y_TP = x_TP.to(wide) * weight_WP[L]
+        for shift in range(1, self.kernel):
+            shifted_TP = F.pad(x_TP, (0, 0, shift, 0))[: len(x_TP)]
+            shifted_TP = shifted_TP.masked_fill(places_T1 < shift, 0)
+            y_TP = torch.addcmul(y_TP, shifted_TP.to(wide), weight_WP[L - shift])
+        return F.silu(y_TP).to(x_BTP.dtype).view_as(x_BTP)
 
     def extra_repr(self) -> str:
         return f"{self.weight.shape[0]}, kernel={self.kernel}"

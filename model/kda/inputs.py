@@ -42,11 +42,11 @@ def sequence_bounds(batch: int, length: int, cu_seqlens: Tensor | None) -> list[
 
 def check_operands(
     q_BTHK: Tensor, k_BTHK: Tensor, v_BTHV: Tensor, log_decay_BTHK: Tensor, beta_BTH: Tensor,
-    initial_state_NHKV: Tensor | None = None, cu_seqlens: Tensor | None = None,
+    initial_state_NHKV: Tensor | None = None, cu_seqlens: Tensor | None = None, values: bool = True,
 ) -> list[int]:  # fmt: skip
     """The bounds of the sequences, or ValueError that names the operand whose shape, dtype or values do not fit.
 
-    The values are looked at (one wait for a GPU): a log decay outside [-5.9, 0] would overflow inside a tile.
+    With `values` they are looked at (one wait for a GPU): a log decay outside [-5.9, 0] would overflow inside a tile.
     """
     if q_BTHK.ndim != 4 or v_BTHV.ndim != 4:
         raise ValueError(f"q and v must be [B, T, H, channels], not {list(q_BTHK.shape)} and {list(v_BTHV.shape)}")
@@ -71,7 +71,8 @@ def check_operands(
     for name in "kv":
         if expected[name][0].dtype != q_BTHK.dtype:
             raise ValueError(f"{name} is {expected[name][0].dtype} and q is {q_BTHK.dtype}; they must be the same")
-    _check_values({name: tensor for name, (tensor, _) in expected.items()})
+    if values:
+        _check_values({name: tensor for name, (tensor, _) in expected.items()})
     return bounds
 
 
@@ -83,6 +84,13 @@ def _check_values(operands: dict[str, Tensor]) -> None:
         # A hundredth of room: -5.9 rounds to less in fp32 and in bf16.
         if name == "log_decay" and not LOWEST_GATE - 0.01 <= lowest <= highest <= 0:
             raise ValueError(f"log_decay goes from {lowest:.6g} to {highest:.6g}, but must lie in [{LOWEST_GATE}, 0]")
+
+
+def to_device(x: Tensor, device: torch.device | str) -> Tensor:
+    """`x` there. From the CPU to a GPU it goes through pinned memory, which nobody has to wait for."""
+    if x.device.type == "cpu" and torch.device(device).type == "cuda":
+        return x.pin_memory().to(device, non_blocking=True)
+    return x.to(device)
 
 
 def compute_dtype(x: Tensor) -> torch.dtype:

@@ -9,6 +9,7 @@ Letters: B batch, T tokens, D model width, H heads, K channels of a head (keys a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -16,13 +17,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..attention import Groups
 from ..config import ConfigError, ModelConfig
 from ..norm import RMSNorm
 from .cache import KDACache
 from .chunked import kda_chunked
 from .conv import ShortConvolution
 from .gate import bounded_log_decay, initial_dt_bias
-from .inputs import compute_dtype, sequence_bounds
+from .inputs import compute_dtype
 from .step import kda_step
 
 if TYPE_CHECKING:
@@ -76,59 +78,95 @@ class KimiDeltaAttention(nn.Module):
         self.dt_bias.copy_(initial_dt_bias(self.dt_bias.numel()))
         self.o_norm.weight.fill_(1)
 
-    def forward(self, x_BTD: Tensor, cu_seqlens: Tensor | None = None, cache: KDACache | None = None) -> Tensor:
-        """y_BTD. With a cache the sequences go on from it, and it is brought up to date.
+    def forward(self, x_BTD: Tensor, groups: Groups | Tensor | None = None, cache: KDACache | None = None) -> Tensor:
+        """y_BTD. `groups` are `cu_seqlens` or a `Groups` made of them; a batch without them has one sequence a row.
 
-        One token a sequence, unpacked, goes through `kda_step`, all else through `kda_chunked`. Raises ValueError when
-        the cache is another configuration's or for another number of sequences, and as the operators say.
+        With a cache the sequences go on from it, and it is brought up to date. One token a sequence, unpacked, goes
+        through `kda_step`, all else through `kda_chunked`. Raises ValueError when the cache is another configuration's
+        or for another number of sequences, and as the operators say; but what is not finite is looked for only where
+        no gradient is wanted, as training has its own guard.
         """
-        if cu_seqlens is not None:
-            cu_seqlens = cu_seqlens.cpu()  # one wait for a GPU instead of four
-        B, T, _ = x_BTD.shape
-        if cache is not None:
-            self._check_cache(cache, len(sequence_bounds(B, T, cu_seqlens)) - 1)
-        q_BTP, q_tail = self.q_conv(self.q_proj(x_BTD), cu_seqlens, cache.tails[0] if cache else None)
-        k_BTP, k_tail = self.k_conv(self.k_proj(x_BTD), cu_seqlens, cache.tails[1] if cache else None)
-        v_BTP, v_tail = self.v_conv(self.v_proj(x_BTD), cu_seqlens, cache.tails[2] if cache else None)
-        q_BTHK, k_BTHK, v_BTHK = (self._heads(x_BTP) for x_BTP in (q_BTP, k_BTP, v_BTP))
-        z_BTHK = self._heads(self.decay_up(self.decay_down(x_BTD)))
-        wide = compute_dtype(x_BTD)
-        with torch.autocast(x_BTD.device.type, enabled=False):
-            beta_logit_BTH = F.linear(x_BTD.to(wide), self.beta_proj.weight.to(wide))
-        one_token = cache is not None and cu_seqlens is None and T == 1
-        by = self._by_kernels if self.kernels == "triton" else self._by_operators
-        state_NHKV = cache.state_NHKV if cache else None
-        o_BTHK, state_NHKV = by(q_BTHK, k_BTHK, v_BTHK, z_BTHK, beta_logit_BTH, state_NHKV, cu_seqlens, one_token)
-        if cache is not None:
-            cache.state_NHKV, cache.tails = state_NHKV, (q_tail, k_tail, v_tail)
-        gate_BTP = torch.sigmoid(self.gate_proj(x_BTD).to(wide))
-        return self.o_proj((gate_BTP * self.o_norm(o_BTHK.to(wide)).flatten(-2)).to(x_BTD.dtype))
+        groups = Groups.of(groups, *x_BTD.shape[:2])
+        if cache is None:
+            *operands, gate_BTP = self.operands(x_BTD, groups.places(x_BTD.device))
+            o_BTHK, _ = self.core(operands, groups)
+            return self.output(o_BTHK, gate_BTP)
+        self._check_cache(cache, groups.sequences)
+        convolved, tails = [], []
+        projections, convolutions = self._convolved()
+        for projection, convolution, tail_NLP in zip(projections, convolutions, cache.tails, strict=True):
+            y_BTP, tail_NLP = convolution(projection(x_BTD), groups.cu_seqlens, tail_NLP)
+            convolved.append(y_BTP)
+            tails.append(tail_NLP)
+        *operands, gate_BTP = self._operands(x_BTD, convolved)
+        o_BTHK, state_NHKV = self.core(operands, groups, cache.state_NHKV)
+        cache.state_NHKV, cache.tails = state_NHKV, (tails[0], tails[1], tails[2])
+        return self.output(o_BTHK, gate_BTP)
 
-    def _by_operators(
-        self, q_BTHK: Tensor, k_BTHK: Tensor, v_BTHK: Tensor, z_BTHK: Tensor, beta_logit_BTH: Tensor,
-        state_NHKV: Tensor | None, cu_seqlens: Tensor | None, one_token: bool,
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        log_decay_BTHK = bounded_log_decay(z_BTHK, self.A_log, self.dt_bias, self.config.gate_lower_bound)
-        operands = (_unit_length(q_BTHK), _unit_length(k_BTHK), v_BTHK, log_decay_BTHK, torch.sigmoid(beta_logit_BTH))
+    def operands(self, x_BTD: Tensor, places_BT: Tensor) -> list[Tensor]:
+        """What `core` takes, and the logits of the output's gate; no shape depends on where sequences end."""
+        convolved = [
+            convolution.packed(projection(x_BTD), places_BT)
+            for projection, convolution in zip(*self._convolved(), strict=True)
+        ]
+        return self._operands(x_BTD, convolved)
+
+    def core(
+        self, operands: Sequence[Tensor], groups: Groups, state_NHKV: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """o_BTHK and the states after the sequences."""
+        one_token = state_NHKV is not None and not groups.packed and groups.length == 1
+        if self.kernels == "triton":
+            return self._by_kernels(operands, groups, state_NHKV, one_token)
         if one_token and state_NHKV is not None:
             q, k, v, log_decay, beta = (x.squeeze(1) for x in operands)
             o_BHK, state_NHKV = kda_step(q, k, v, log_decay, beta, state_NHKV)
             return o_BHK.unsqueeze(1), state_NHKV
-        return kda_chunked(*operands, initial_state_NHKV=state_NHKV, cu_seqlens=cu_seqlens)
+        return kda_chunked(
+            *operands, initial_state_NHKV=state_NHKV, cu_seqlens=groups.cu_seqlens,
+            check_values=not torch.is_grad_enabled(),
+        )  # fmt: skip
+
+    def output(self, o_BTHK: Tensor, gate_BTP: Tensor) -> Tensor:
+        wide = compute_dtype(gate_BTP)
+        gated_BTP = torch.sigmoid(gate_BTP.to(wide)) * self.o_norm(o_BTHK.to(wide)).flatten(-2)
+        return self.o_proj(gated_BTP.to(gate_BTP.dtype))
+
+    def _convolved(self) -> tuple[tuple[nn.Linear, ...], tuple[ShortConvolution, ...]]:
+        """Projections and convolutions of q, k and v."""
+        return (self.q_proj, self.k_proj, self.v_proj), (self.q_conv, self.k_conv, self.v_conv)
+
+    def _operands(self, x_BTD: Tensor, convolved: Sequence[Tensor]) -> list[Tensor]:
+        q_BTHK, k_BTHK, v_BTHK = (self._heads(x_BTP) for x_BTP in convolved)
+        z_BTHK = self._heads(self.decay_up(self.decay_down(x_BTD)))
+        wide = compute_dtype(x_BTD)
+        with torch.autocast(x_BTD.device.type, enabled=False):
+            beta_logit_BTH = F.linear(x_BTD.to(wide), self.beta_proj.weight.to(wide))
+        operands = (q_BTHK, k_BTHK, v_BTHK, z_BTHK, beta_logit_BTH)
+        if self.kernels == "torch":
+            operands = self._prepared(*operands)
+        return [*operands, self.gate_proj(x_BTD)]
+
+    def _prepared(
+        self, q_BTHK: Tensor, k_BTHK: Tensor, v_BTHK: Tensor, z_BTHK: Tensor, beta_logit_BTH: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """q and k of length 1, v, log decays and β."""
+        log_decay_BTHK = bounded_log_decay(z_BTHK, self.A_log, self.dt_bias, self.config.gate_lower_bound)
+        return _unit_length(q_BTHK), _unit_length(k_BTHK), v_BTHK, log_decay_BTHK, torch.sigmoid(beta_logit_BTH)
 
     def _by_kernels(
-        self, q_BTHK: Tensor, k_BTHK: Tensor, v_BTHK: Tensor, z_BTHK: Tensor, beta_logit_BTH: Tensor,
-        state_NHKV: Tensor | None, cu_seqlens: Tensor | None, one_token: bool,
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        self, operands: Sequence[Tensor], groups: Groups, state_NHKV: Tensor | None, one_token: bool
+    ) -> tuple[Tensor, Tensor]:
         """The gate, the unit lengths and β are inside the kernels; a single token changes the state in place."""
         from ..kernels.kda import kda, kda_step
 
+        q_BTHK, k_BTHK, v_BTHK, z_BTHK, beta_logit_BTH = operands
         if one_token and state_NHKV is not None and not torch.is_grad_enabled():
-            operands = (x.squeeze(1) for x in (q_BTHK, k_BTHK, v_BTHK, z_BTHK, beta_logit_BTH))
             bound = self.config.gate_lower_bound
-            o_BHK = kda_step(*operands, self.A_log, self.dt_bias, state_NHKV, lower_bound=bound)
+            q, k, v, z, beta_logit = (x.squeeze(1) for x in operands)
+            o_BHK = kda_step(q, k, v, z, beta_logit, self.A_log, self.dt_bias, state_NHKV, lower_bound=bound)
             return o_BHK.unsqueeze(1), state_NHKV
-        table = None if cu_seqlens is None else chunk_table(tuple(cu_seqlens.tolist()), q_BTHK.device)
+        table = chunk_table(tuple(groups.bounds), q_BTHK.device) if groups.packed else None
         return kda(
             q_BTHK, k_BTHK, v_BTHK, z_BTHK, beta_logit_BTH, self.A_log, self.dt_bias,
             lower_bound=self.config.gate_lower_bound, initial_state_NHKV=state_NHKV, cu_seqlens=table,
