@@ -25,7 +25,7 @@ HAND = Path(__file__).with_name("verify_hand.jsonl")
 FORM = frozenset({"copy", "ratio", "format", "length", "loop", "lang", "template", "meta", "echo"})
 """Codes of what is no matter of truth."""
 
-LOGIC_OFF = {"negation": None, "modal": None, "quantifier": None, "comparator": None}
+LOGIC_OFF = {"negation": None, "modal": None, "quantifier": None, "comparator": None, "scope": None, "role": None}
 
 
 def figures() -> dict[str, Any]:

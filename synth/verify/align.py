@@ -11,6 +11,7 @@ from functools import lru_cache
 from math import log
 from typing import NamedTuple
 
+from .anchors import Clauses
 from .cues import ARTICLES
 from .facts import Cue, FactSheet, Name, cues_by_sentence, fact_sheet, names_by_sentence, vocabulary
 from .grams import grams, loop_rate
@@ -37,6 +38,7 @@ class Source(NamedTuple):
         number_keys, plain_numbers: of all numbers, with their units and without; `years`: of its dates.
         number_places: the key and the surroundings of each number.
         pivots: what `roles` has found in sentences so far.
+        parts: its clauses, and how rare its concepts are, once a free rewrite was compared with it.
     """
 
     sheet: FactSheet
@@ -60,6 +62,7 @@ class Source(NamedTuple):
     years: frozenset[Key]
     number_places: list[tuple[Key, Place]]
     pivots: dict[int, Pivots]
+    parts: list[tuple[Clauses, dict[str, float]]]
 
 
 class Group(NamedTuple):
@@ -141,6 +144,7 @@ def read_source(text: str) -> Source:
         years=frozenset(("", str(date.year)) for date in sheet.dates),
         number_places=[(one.key, place_of(sheet, one.first, last_of(sheet, one))) for one in sheet.numbers],
         pivots={},
+        parts=[],
     )
 
 

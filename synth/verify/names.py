@@ -7,6 +7,9 @@ from .facts import FactSheet, Name, names_by_sentence, vocabulary
 from .places import MARGIN, fit, place_of
 from .result import Check, at_most
 from .rules import Rules
+from .wording import opens
+
+_COMMON = frozenset({"API", "APIs", "OS", "ID", "IDs", "UI"})  # which other wording may do without
 
 
 def names(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules) -> list[Check]:
@@ -14,7 +17,8 @@ def names(source: Source, rewrite: FactSheet, groups: list[Group], rules: Rules)
     checks = []
     lost = _lost(source.sheet, rewrite)
     if rules.name_new is not None:
-        new = [(one.start, one.end) for one in rewrite.names if _unknown(source, one)]
+        new = [(one.start, one.end) for one in rewrite.names
+               if _unknown(source, one) and not (rules.wording == "free" and _worded(source, rewrite, one))]
         checks.append(at_most("name_new", "ent_new", new, rules.name_new))
     if rules.recall and rules.name_lost is not None:
         checks.append(at_most("name_lost", "ent_lost", [(one.start, one.end) for one in lost], rules.name_lost, True))
@@ -35,6 +39,12 @@ def _unknown(source: Source, name: Name) -> bool:
     if name.kind == "acronym":
         return not _initials(name.text, source.sheet)
     return any(part not in known and not _pieces_known(part, source) for part in name.parts)
+
+
+def _worded(source: Source, rewrite: FactSheet, name: Name) -> bool:
+    """Whether free wording explains a name that the source has not: a capital owed to its place, what others begin
+    with."""
+    return opens(name, rewrite) or (name.kind == "acronym" and name.text.removesuffix("s") in source.sheet.text)
 
 
 def _pieces_known(part: str, source: Source) -> bool:
@@ -61,7 +71,7 @@ def _lost(source: FactSheet, rewrite: FactSheet) -> list[Name]:
     for one in missing:
         if not known.isdisjoint(one.parts) or any(len(part) > 2 and part in lower for part in one.parts):
             continue
-        if one.kind == "acronym" and _initials(one.text, rewrite):
+        if one.kind == "acronym" and (_initials(one.text, rewrite) or one.text in _COMMON):
             continue
         if one.kind == "code" and (len(one.text) > 60 or not any(map(str.isalpha, one.text))):
             continue  # a formula or a block: the mathematics' own checks read those

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from .align import Source
+from .concepts import concept
 from .facts import FactSheet
 from .places import BEST, MARGIN, fit, last_of, place_of
 from .quantities import Key
 from .result import Check, at_most
 from .rules import Rules
+from .wording import excused, marks, multiples, spelled, strange
 
 
 def numbers(read: Source, rewrite: FactSheet, rules: Rules) -> list[Check]:
     """The checks of numbers, units and dates."""
     source, keys, plain, years = read.sheet, read.number_keys, read.plain_numbers, read.years
+    free = rules.wording == "free"
     new: list[tuple[int, int]] = []
     unit: list[tuple[int, int]] = []
     for one in rewrite.numbers:
         if one.key in keys or (one.weak and one.plain not in plain) or one.key in years:
             continue
-        (unit if one.plain in plain else new).append((one.start, one.end))
+        if not free or not excused(one, rewrite):
+            (unit if one.plain in plain else new).append((one.start, one.end))
+    if free:
+        values = frozenset(one.value for one in source.numbers)
+        new += multiples(rewrite, frozenset(concept(word.stem) for word in set(source.words)), values)
+        new += strange(rewrite, source.text)
     checks = []
     if rules.number_new is not None:
         checks.append(at_most("number_new", "num_new", new, rules.number_new))
@@ -28,10 +36,11 @@ def numbers(read: Source, rewrite: FactSheet, rules: Rules) -> list[Check]:
         said = {one.key for one in rewrite.numbers}
         written = {one.plain for one in rewrite.numbers} | {("", str(date.year)) for date in rewrite.dates}
         lost = [(one.start, one.end) for one in source.numbers
-                if not one.weak and one.key not in said and one.plain not in written]  # fmt: skip
+                if not one.weak and one.key not in said and one.plain not in written
+                and not (free and (spelled(one, source) or one.start in marks(source.text)))]  # fmt: skip
         checks.append(at_most("number_lost", "num_lost", lost, rules.number_lost, of_source=True))
     if rules.number_context is not None:
-        checks.append(at_most("number_context", "num_ctx", _displaced(read, rewrite, keys), rules.number_context))
+        checks.append(at_most("number_context", "num_ctx", _displaced(read, rewrite, keys, free), rules.number_context))
     if rules.date is not None:
         checks += _dates(source, rewrite, rules)
     return checks
@@ -60,13 +69,13 @@ def _dates(source: FactSheet, rewrite: FactSheet, rules: Rules) -> list[Check]:
     return checks
 
 
-def _displaced(source: Source, rewrite: FactSheet, keys: frozenset[Key]) -> list[tuple[int, int]]:
+def _displaced(source: Source, rewrite: FactSheet, keys: frozenset[Key], free: bool) -> list[tuple[int, int]]:
     """Numbers that stand among the words of another number of the source, and not among their own."""
     if len(keys) < 2 or not rewrite.numbers:
         return []
     found = []
     for one in rewrite.numbers:
-        if one.key not in keys:
+        if one.key not in keys or (free and one.weak):
             continue
         here = place_of(rewrite, one.first, last_of(rewrite, one))
         own = max([fit(here, place) for key, place in source.number_places if key == one.key])

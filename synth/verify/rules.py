@@ -70,7 +70,7 @@ _SELECTS: dict[str, Any] = {"recall": False, "length": (0.05, 3.0)}
 STYLES: dict[str, Rules] = {
     "paraphrase": Rules(),
     # Wording of its own in every sentence: of logic, only what one class in the place of another tells is judged.
-    "free": Rules(wording="free", markup="any", length=(0.4, 3.0), support=0.3, name_context=None),
+    "free": Rules(wording="free", markup="any", length=(0.4, 3.0), support=0.3, coverage=0.3, name_context=None),
     # Deterministic edits keep most of the wording; whether they are near-copies is measured, not judged.
     "edit": Rules(copied=None, markup="any"),
     "list": Rules(markup="any"),

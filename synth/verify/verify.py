@@ -6,6 +6,7 @@ from __future__ import annotations
 from .align import align, read_source
 from .facts import fact_sheet
 from .form import form
+from .free import free
 from .logic import logic
 from .names import names
 from .numbers import numbers
@@ -14,7 +15,7 @@ from .rules import Rules, rules_for
 from .support import claims
 from .transport import transport
 
-VERSION = 2
+VERSION = 3
 """Raise it when the same text under the same rules may be judged otherwise; stored with every verdict."""
 
 
@@ -48,8 +49,11 @@ def verify(
         checks += form(source, sheet, rules)
         checks += numbers(source, sheet, rules)
         checks += names(source, sheet, alignment.groups, rules)
-        checks += logic(source, sheet, alignment.groups, rules)
-        checks += claims(source, sheet, alignment, rules)
+        if rules.wording == "free":
+            checks += free(source, sheet, rules)
+        else:
+            checks += logic(source, sheet, alignment.groups, rules)
+            checks += claims(source, sheet, alignment, rules)
         if rules.embedding_support is not None or rules.embedding_coverage is not None:
             from .embeddings import meanings  # numpy and a model, which most rules do not need
 

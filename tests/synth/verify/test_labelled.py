@@ -13,10 +13,10 @@ from k3data.synth.bench.verify_labelled import joined, labelled, pieces, with_te
 
 FILES = (verify_real.LABELS, verify_real.HAND, verify_free.LABELS)
 IN_A_ROW = 8
-SOURCE = "The cache keeps each page for one hour, and drops it\n\nafter that. A page that is asked for again stays longer."
+SOURCE = "The cache keeps each page for one hour, and drops it\n\nafter that. A page that is asked for again stays."
 
 
-@given(st.lists(st.sampled_from([*SOURCE.split(), "Others", "wait,", "\n\n", "  "])), st.sampled_from([" ", "\n", "  "]))
+@given(st.lists(st.sampled_from([*SOURCE.split(), "Others", "wait,", "\n\n", "  "])), st.sampled_from([" ", "\n"]))
 def test_pieces_give_back_the_text(words, between):
     text = between.join(words)
     assert joined(pieces(text, SOURCE), SOURCE) == text
