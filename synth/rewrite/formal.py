@@ -31,6 +31,7 @@ _RECORD = re.compile(
     rf"  (?P<claim>{_CODE})\n?"
     rf"(?:Proved from: (?P<used>{_CODE}(?:, {_CODE})*)\.)?\s*\Z"
 )
+_STATEMENT = re.compile(r"^  `?\|- ", re.MULTILINE)
 _VARIABLES = re.compile(rf"distinct variables: ({_CODE})")
 _HYPOTHESIS = re.compile(rf"({_CODE}): ({_CODE})")
 _KIND = {"Theorem": ("theorem", "proposition"), "Axiom": ("axiom", "postulate")}
@@ -112,6 +113,11 @@ def _outline(found: list[Record], rng: random.Random) -> str:
             lines.append(f"   {comment}")
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
+
+
+def is_formal(source: str) -> bool:
+    """Whether a chunk holds formal statements, which are no sentences: nothing for styles of prose."""
+    return bool(_STATEMENT.search(source))
 
 
 def formal_reading(source: str, rng: random.Random) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ...pipelines.errors import UserError
-from .formal import formal_reading
+from .formal import formal_reading, is_formal
 from .lists import notes, table
 from .maths import learning_note, proof_outline, worked_example
 from .passage import Passage, drawn, read
@@ -74,5 +74,5 @@ def rewrite(source: str, style: str, seed: int) -> str | None:
     rng = drawn(source, style, seed)
     if style == FORMAL:  # its records are no sentences
         return formal_reading(source, rng)
-    passage = read(source)
+    passage = None if is_formal(source) else read(source)
     return None if passage is None else STYLES[style].write(passage, rng)

@@ -7,7 +7,7 @@ import re
 import pytest
 from k3data.pipelines.sources.documents.metamath import section_text
 from k3data.synth.rewrite.formal import records
-from k3data.synth.rewrite.styles import rewrite
+from k3data.synth.rewrite.styles import STYLES, rewrite
 from k3data.synth.verify.verify import verify
 
 SECTION = b"""$(
@@ -71,6 +71,11 @@ def test_every_formula_and_label_is_in_the_rewrite_and_the_verifier_lets_it_pass
     assert rewrite(chunk, "formal_reading", seed) == text
     verdict = verify(chunk, text, style="formal")
     assert verdict.verdict == "pass", verdict.codes
+
+
+@pytest.mark.parametrize("style", [style for style in STYLES if style != "formal_reading"])
+def test_styles_of_prose_leave_it_alone(source, style):
+    assert all(rewrite(source, style, seed) is None for seed in range(3))
 
 
 def test_a_lost_formula_or_label_is_found(source):
