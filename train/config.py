@@ -122,6 +122,8 @@ class TrainConfig:
     """Run sublayers again in the backward instead of keeping what they made."""
     kernels: Literal["torch", "triton"] = "torch"
     """Whose operators run KDA: PyTorch's, or the Triton kernels, which want a GPU and bf16."""
+    compile: Literal["none", "blocks"] = "none"
+    """Whether the pieces of every layer are compiled (see `model.compiled`)."""
     workers: int = 4
     """Threads that decode pictures ahead of the model."""
 
@@ -139,7 +141,7 @@ class TrainConfig:
     def digest(self) -> str:
         """Of all that decides what is learnt, in 16 hex digits: not of how often one looks or saves."""
         values = asdict(self)
-        for name in ("checkpoint", "evaluation", "workers", "name"):
+        for name in ("checkpoint", "evaluation", "workers", "name", "compile"):
             del values[name]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -24,8 +24,10 @@ from typing import Any
 import torch
 
 from ..model.checkpoint import save_state
+from ..model.compiled import compile_blocks
 from ..model.config import ConfigError, ModelConfig
 from ..model.counts import count_parameters
+from ..model.inputs import Batch
 from ..model.quantile_balancing import balance
 from ..model.transformer import K3Model
 from . import parallel
@@ -35,7 +37,7 @@ from .data import Microbatch, StageData
 from .evaluate import Evaluator
 from .memory import check_memory
 from .metrics import StepMetrics, diagnose
-from .optim.clip import clip_gradients
+from .optim.clip import clip_gradients, total_norm
 from .optim.groups import describe
 from .optim.guard import SkipStepGuard, Verdict
 from .optim.optimizers import Optimizers
@@ -98,11 +100,11 @@ class Trainer:
         self.model = build_model(config.model, ranks.device)
         self.model.recompute(config.recompute)
         self.model.use_kernels(config.kernels)
+        if config.compile == "blocks":
+            compile_blocks(self.model)
         parallel.shard(self.model, ranks, config.precision)
         options = config.optimiser
-        self.optimizers = Optimizers(
-            self.model, weight_decay=options.weight_decay, momentum=options.muon_momentum
-        )
+        self.optimizers = Optimizers(self.model, weight_decay=options.weight_decay, momentum=options.muon_momentum)
         self.qk_clip = QKClip(self.model, options.qk_clip, all_reduce_max=ranks.greatest) if options.qk_clip else None
         self.guard = SkipStepGuard()
         self.plan = CosinePlan(
@@ -205,17 +207,17 @@ class Trainer:
         rate = learning_rate(self.plan, tokens_before + stage.config.batch_tokens / 2)
         weight, ahead_weight = self._weights(microbatches)
         for microbatch in microbatches:
-            losses = self.model.loss(
-                microbatch.tokens_1T.to(ranks.device), microbatch.weights_1T.to(ranks.device),
-                images=microbatch.images, groups=microbatch.groups, real_BT=microbatch.real_1T.to(ranks.device),
-                z_loss=options.z_loss,
+            batch = Batch.of(
+                self.config.model, microbatch.tokens_1T, microbatch.weights_1T, ranks.device,
+                images=microbatch.images, groups=microbatch.groups, real_BT=microbatch.real_1T,
             )  # fmt: skip
+            losses = self.model.loss_of(batch, options.z_loss)
             objective = losses.next_token.total / weight
             if losses.next_next_token is not None:
                 objective = objective + options.next_next_weight * losses.next_next_token.total / ahead_weight
             (objective * ranks.world).backward()  # sharded gradients are means over the ranks
             metrics.add(microbatch, losses)
-        metrics.vision_norm = _norm_of(self.model.vision)
+        metrics.vision_norm = total_norm(self.model.vision.parameters()) if self.model.vision else None
         norm = clip_gradients(self.model.parameters(), options.clip_norm)
         verdict = self.guard.judge(metrics.loss_sum, metrics.weight_sum, norm, ranks.add)
         if verdict.skip:
@@ -224,11 +226,12 @@ class Trainer:
             self.run.log("skip", step=step + 1, reason=verdict.reason)
         else:
             self.optimizers.step(rate)
-            metrics.load = [one.load_E.clone() for one in self.model.balancers()]
-            metrics.excess = balance(self.model.balancers(), ranks.add)
-            metrics.largest_logits = self.qk_clip.clip() if self.qk_clip else None
+            balancers = self.model.balancers()
+            metrics.load_LE = torch.stack([one.load_E for one in balancers]) if balancers else None
+            metrics.excess_L = balance(balancers, ranks.add)
+            metrics.largest_LH = self.qk_clip.clip(check=False) if self.qk_clip else None
         self.optimizers.zero_grad()
-        values = metrics.finish(self.config.model, rate, verdict, time.perf_counter() - started)
+        values = metrics.finish(self.config.model, rate, verdict, started)
         tokens = tokens_before + stage.config.batch_tokens
         self.run.log("step", step=step + 1, stage=stage.config.stage, tokens=tokens, **values)
         self.live.show(_line(step + 1, stage, verdict, values))
@@ -250,10 +253,10 @@ class Trainer:
 
     def _weights(self, microbatches: list[Microbatch]) -> tuple[float, float]:
         """Sums over the step's microbatches of all ranks: of the next token's weights, and of those after it."""
-        sums = torch.tensor(
-            [[one.weight, one.next_next_weight] for one in microbatches], dtype=torch.float64, device=self.ranks.device
-        ).sum(0)
-        self.ranks.add(sums)
+        sums = torch.tensor([[one.weight, one.next_next_weight] for one in microbatches], dtype=torch.float64).sum(0)
+        if self.ranks.world > 1:
+            sums = sums.to(self.ranks.device)
+            self.ranks.add(sums)
         weight, ahead = sums.tolist()
         return max(weight, 1e-9), max(ahead, 1e-9)
 
@@ -317,13 +320,6 @@ def stop_signal() -> Iterator[dict[str, bool]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _norm_of(module: torch.nn.Module | None) -> torch.Tensor | None:
-    if module is None:
-        return None
-    gradients = [parameter.grad for parameter in module.parameters() if parameter.grad is not None]
-    return torch.nn.utils.get_total_norm(gradients) if gradients else None
 
 
 def _line(step: int, stage: StageData, verdict: Verdict, values: dict[str, Any]) -> str:

@@ -9,7 +9,9 @@ Letters: T tokens, E experts, L layers, H heads.
 
 from __future__ import annotations
 
+import math
 import resource
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -24,9 +26,8 @@ from ..model.kda.inputs import compute_dtype
 from ..model.kda.layer import KimiDeltaAttention
 from ..model.router import Router
 from ..model.transformer import K3Model, Losses
-from .data import LabelNames, Microbatch, StageData
+from .data import Microbatch, StageData
 from .optim.guard import Verdict
-from .optim.sharding import whole
 from .parallel import Ranks
 from .run_folder import RunFolder
 
@@ -36,22 +37,20 @@ DECAY_BINS = 20
 
 
 class StepMetrics:
-    """Sums over the microbatches of a step, on the device; `finish` adds them up over ranks and makes numbers."""
+    """Sums over the microbatches of a step. What is on the device stays there until `finish`, which waits for it once,
+    adds up over ranks and makes numbers; losses of tokens go to the CPU meanwhile, and are told apart there."""
 
     def __init__(self, stage: StageData, ranks: Ranks) -> None:
         self.stage, self.ranks, self.names = stage, ranks, stage.labels
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=ranks.device)
         self.weight_sum = torch.zeros_like(self.loss_sum)
-        self.ahead = torch.zeros(2, dtype=torch.float64, device=ranks.device)
+        self.ahead_2 = torch.zeros(2, dtype=torch.float64, device=ranks.device)
         self.pairs = 0
-        self.by = {
-            what: torch.zeros(2, len(names), dtype=torch.float64, device=ranks.device)
-            for what, names in zip(LabelNames._fields, self.names, strict=True)
-        }
+        self.per_token: list[tuple[Tensor, Microbatch]] = []
         self.vision_norm: Tensor | None = None
-        self.load: list[Tensor] = []
-        self.excess: Tensor | None = None
-        self.largest_logits: Tensor | None = None
+        self.load_LE: Tensor | None = None
+        self.excess_L: Tensor | None = None
+        self.largest_LH: Tensor | None = None
 
     def add(self, microbatch: Microbatch, losses: Losses) -> None:
         one = losses.next_token
@@ -59,38 +58,24 @@ class StepMetrics:
         self.weight_sum += one.weight.detach()
         if losses.next_next_token is not None:
             ahead = losses.next_next_token
-            self.ahead += torch.stack([ahead.cross_entropy.detach(), ahead.weight.detach()]).double()
+            self.ahead_2 += torch.stack([ahead.cross_entropy.detach(), ahead.weight.detach()]).double()
         for start, end in pairwise(microbatch.groups.bounds):
             self.pairs += (end - start) * (end - start + 1) // 2
-        counted_T = (microbatch.weights_1T[0] > 0).to(self.ranks.device)
-        values_2T = torch.stack([one.per_token_T.double(), counted_T.double()])
-        for what, sums_2N in self.by.items():
-            labels_T = microbatch.labels[what].to(self.ranks.device)
-            known_T = (labels_T >= 0) & counted_T
-            sums_2N.scatter_add_(1, labels_T.clamp(min=0).expand(2, -1), values_2T * known_T)
+        self.per_token.append((one.per_token_T.to("cpu", non_blocking=True), microbatch))
 
-    def finish(self, config: ModelConfig, rate: float, verdict: Verdict, seconds: float) -> dict[str, Any]:
-        """Every rank must call this."""
-        everything = torch.cat([self.ahead, *(sums.flatten() for sums in self.by.values())])
-        self.ranks.add(everything)
-        ahead, *parts = everything.cpu().split([2, *(sums.numel() for sums in self.by.values())])
-        by = {}
-        for what, names, part in zip(self.by, self.names, parts, strict=True):
-            nats, counts = part.view(2, -1).tolist()
-            by[what] = {name: nat / count for name, nat, count in zip(names, nats, counts, strict=True) if count}
+    def finish(self, config: ModelConfig, rate: float, verdict: Verdict, started: float) -> dict[str, Any]:
+        """Every rank must call this. `started`: what `time.perf_counter` said at the beginning of the step."""
+        ahead_2, dead, excess, vision_norm, largest = self._fetched()
+        by = self._told_apart()
+        seconds = time.perf_counter() - started
         tokens, whole_step = self.stage.config.batch_tokens, seconds + self.stage.last_wait
         rank_tokens = tokens / self.ranks.world
         flops = 3 * forward_flops(config, max(1, round(self.pairs / rank_tokens))) * rank_tokens
         peak = peak_flops(self.ranks.device)
-        dead = None
-        if self.load:
-            load_LE = torch.stack(self.load)
-            self.ranks.add(load_LE)
-            dead = int((load_LE == 0).sum())
         return {
             "learning_rate": rate,
             "loss": verdict.loss,
-            "next_next_loss": float(ahead[0] / ahead[1]) if ahead[1] else None,
+            "next_next_loss": ahead_2[0] / ahead_2[1] if ahead_2[1] else None,
             "norm": verdict.norm,
             "skipped": verdict.skip,
             "reason": verdict.reason,
@@ -99,12 +84,52 @@ class StepMetrics:
             "mfu": flops / whole_step / peak if peak else None,
             "waited": self.stage.last_wait / whole_step,
             "memory_gib": memory_gib(self.ranks.device),
-            "load_excess": float(self.excess.max()) if self.excess is not None and len(self.excess) else None,
-            "dead_experts": dead,
+            "load_excess": excess,
+            "dead_experts": None if dead is None else int(dead),
             "by": by,
-            "vision_norm": None if self.vision_norm is None else float(whole(self.vision_norm)),
-            "largest_logit": None if self.largest_logits is None else float(self.largest_logits.max()),
+            "vision_norm": vision_norm,
+            "largest_logit": largest,
         }
+
+    def _fetched(self) -> tuple[list[float], float | None, float | None, float | None, float | None]:
+        """The sums of the token after the next, dead experts, excess of load, norm of vision, and largest logit.
+
+        Raises FloatingPointError when a logit is not finite, as the weights would not be either.
+        """
+        self.ranks.add(self.ahead_2)
+        dead = None
+        if self.load_LE is not None:
+            self.ranks.add(self.load_LE)
+            dead = (self.load_LE == 0).sum()
+        excess = self.excess_L.max() if self.excess_L is not None and len(self.excess_L) else None
+        largest = self.largest_LH.max() if self.largest_LH is not None and self.largest_LH.numel() else None
+        wanted = (*self.ahead_2.unbind(), dead, excess, self.vision_norm, largest)
+        there = iter(torch.stack([one.double() for one in wanted if one is not None]).tolist())
+        values = [None if one is None else next(there) for one in wanted]
+        if values[5] is not None and not math.isfinite(values[5]):
+            raise FloatingPointError("an attention logit is not finite")
+        return [values[0] or 0.0, values[1] or 0.0], values[2], values[3], values[4], values[5]
+
+    def _told_apart(self) -> dict[str, dict[str, float]]:
+        """Losses by each kind of label. What lies on the CPU by now is added up there."""
+        by = {what: torch.zeros(2, len(names), dtype=torch.float64) for what, names in self.names._asdict().items()}
+        for per_token_T, microbatch in self.per_token:
+            counted_T = microbatch.weights_1T[0] > 0
+            values_2T = torch.stack([per_token_T.double(), counted_T.double()])
+            for what, sums_2N in by.items():
+                labels_T = microbatch.labels[what]
+                known_T = (labels_T >= 0) & counted_T
+                sums_2N.scatter_add_(1, labels_T.clamp(min=0).expand(2, -1), values_2T * known_T)
+        if self.ranks.world > 1:
+            everything = torch.cat([sums.flatten() for sums in by.values()]).to(self.ranks.device)
+            self.ranks.add(everything)
+            parts = everything.cpu().split([sums.numel() for sums in by.values()])
+            by = {what: part.view(2, -1) for what, part in zip(by, parts, strict=True)}
+        means = {}
+        for (what, sums_2N), names in zip(by.items(), self.names, strict=True):
+            nats, counts = sums_2N.tolist()
+            means[what] = {name: nat / count for name, nat, count in zip(names, nats, counts, strict=True) if count}
+        return means
 
 
 def peak_flops(device: torch.device) -> float | None:

@@ -92,6 +92,9 @@ def started(device: str | None = None) -> Iterator[Ranks]:
 def shard(model: K3Model, ranks: Ranks, precision: str) -> None:
     """Divides the parameters among the ranks: every attention, every feed-forward, the vision encoder and the extra
     layer is gathered when it runs, and what is left (embedding, head, norms, mixes) at the start of a step.
+
+    For one rank there is nothing to gather, and all is one part: its bf16 copy is made once a forward by a few kernels,
+    where parts would make theirs twice, each by as many.
     """
     if ranks.mesh is None:
         if precision != "fp32":
@@ -101,12 +104,13 @@ def shard(model: K3Model, ranks: Ranks, precision: str) -> None:
         param_dtype=torch.bfloat16 if precision == "bf16" else None,
         reduce_dtype=torch.float32, cast_forward_inputs=False,
     )  # fmt: skip
-    parts = [part for layer in model.layers if isinstance(layer, Layer) for part in (layer.attention, layer.ffn)]
-    for part in (*parts, model.vision, model.mtp):
-        if part is not None:
+    parts: list[torch.nn.Module | None] = [model.vision, model.mtp]
+    parts += [part for layer in model.layers if isinstance(layer, Layer) for part in (layer.attention, layer.ffn)]
+    for part in parts:
+        if part is not None and ranks.world > 1:
             fully_shard(part, mesh=ranks.mesh, mp_policy=policy)
     fully_shard(model, mesh=ranks.mesh, mp_policy=policy)
-    for method in ("loss", "logits"):
+    for method in ("loss", "loss_of", "logits"):
         register_fsdp_forward_method(model, method)
 
 

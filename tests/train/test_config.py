@@ -52,6 +52,7 @@ def test_values_are_set_from_outside(tmp_path):
         (("model: smoke", "model: smoke\nprecision: fp8"), "precision is 'fp8', not one of fp32, bf16"),
         (("model: smoke", "model: smoke\noptimiser: {learning_rate: -1}"), "learning_rate is -1.0, and must be"),
         (("model: smoke", "model: smoke\nrecompute: 1"), "recompute is 1, not true or false"),
+        (("model: smoke", "model: smoke\ncompile: all"), "compile is 'all', not one of none, blocks"),
         (("model: smoke", "model: {preset: smoke, layers: 5.5}"), "model.layers is 5.5, not a whole number"),
     ],
 )
@@ -77,7 +78,7 @@ def test_files_that_are_none(tmp_path):
 
 def test_the_digest_is_of_what_is_learnt_and_of_nothing_else(tmp_path):
     config = load_config(written(tmp_path, MINIMAL))
-    same = replace(config, name="other", checkpoint=CheckpointConfig(every=7), workers=9)
+    same = replace(config, name="other", checkpoint=CheckpointConfig(every=7), workers=9, compile="blocks")
     assert same.digest() == config.digest()
     for other in (replace(config, seed=1), with_vocabulary(config, 600), replace(config, precision="bf16")):
         assert other.digest() != config.digest()

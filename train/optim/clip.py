@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.tensor import DTensor
 
-from .sharding import whole
+from .sharding import local
+
+_ROOM = 1e-6
+"""Added to the norm, as `torch.nn.utils.clip_grad_norm_` does it."""
 
 
 @torch.no_grad()
@@ -22,7 +27,28 @@ def clip_gradients(parameters: Iterable[Tensor], limit: float) -> Tensor:
     with_gradient = [parameter for parameter in parameters if parameter.grad is not None]
     if not with_gradient:
         raise ValueError("there is no gradient to clip")
-    norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in with_gradient if parameter.grad is not None])
-    norm = whole(norm)
-    torch.nn.utils.clip_grads_with_norm_(with_gradient, limit, norm)
+    norm = total_norm(with_gradient)
+    assert norm is not None
+    factor = (limit / (norm + _ROOM)).clamp(max=1.0)
+    torch._foreach_mul_([local(parameter.grad) for parameter in with_gradient if parameter.grad is not None], factor)
     return norm
+
+
+def total_norm(parameters: Iterable[Tensor]) -> Tensor | None:
+    """Of the gradients that there are, as one vector; on the pieces that are here, as a call on each of them costs more
+    than its norm. All ranks must call this."""
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    if not gradients:
+        return None
+    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm([local(one) for one in gradients])))
+    groups = {one.device_mesh.get_group() for one in gradients if isinstance(one, DTensor)}
+    if not groups:
+        return norm
+    if len(groups) > 1 or not all(isinstance(one, DTensor) for one in gradients):
+        raise ValueError("the gradients are spread over more than one group of ranks")
+    group = groups.pop()
+    if group.size() == 1:
+        return norm
+    square = norm.square()
+    dist.all_reduce(square, group=group)
+    return square.sqrt()

@@ -26,10 +26,11 @@ UPDATE_RMS = 0.2
 
 
 class _Layout(NamedTuple):
-    """Of a parameter: its pattern of blocks, the scale of each row that is here, and how its rows are spread."""
+    """Of a parameter: its pattern of blocks, the scale of all rows, or of each that is here, and how its rows are
+    spread."""
 
     block_rows: tuple[int, ...]
-    scale_R1: Tensor
+    scale: float | Tensor
     shards: RowShards | None
 
 
@@ -79,30 +80,44 @@ class Muon(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        jobs = [[self._prepare(parameter, group) for parameter in group["params"]] for group in self.param_groups]
-        _orthogonalise([job for group in jobs for job in group])
+        jobs = [self._prepare(group) for group in self.param_groups]
+        _orthogonalise([job for group in jobs for job in group], self.newton_schulz_dtype)
         for group, prepared in zip(self.param_groups, jobs, strict=True):
-            for job in prepared:
-                job.weight_RC.mul_(1 - group["lr"] * group["weight_decay"])
-                update_RC = job.direction_RC.to(job.weight_RC.dtype)
-                job.weight_RC.addcmul_(update_RC, job.layout.scale_R1, value=-group["lr"])
+            weights, updates = [job.weight_RC for job in prepared], [job.direction_RC for job in prepared]
+            torch._foreach_mul_(weights, 1 - group["lr"] * group["weight_decay"])
+            torch._foreach_mul_(updates, -group["lr"])
+            scales = [job.layout.scale for job in prepared]
+            torch._foreach_mul_(updates, [1.0 if isinstance(scale, Tensor) else scale for scale in scales])
+            for update_RC, scale in zip(updates, scales, strict=True):
+                if isinstance(scale, Tensor):
+                    update_RC.mul_(scale)
+            torch._foreach_add_(weights, updates)
         return loss
 
-    def _prepare(self, parameter: Tensor, group: dict[str, Any]) -> _Job:
-        """Brings the momentum up to date. What is sharded stays so: up to here all is element by element."""
-        if parameter.grad is None:
-            raise RuntimeError(f"a matrix {list(parameter.shape)} has no gradient; Muon wants one for each, each step")
-        weight = local(parameter)
-        gradient = local(parameter.grad).to(weight.dtype)
-        momentum = local(self.state[parameter]["momentum"])
-        momentum.lerp_(gradient, 1 - group["momentum"])
-        dtype = self.newton_schulz_dtype or (torch.bfloat16 if weight.is_cuda else weight.dtype)
-        direction = gradient.lerp(momentum, group["momentum"]).to(dtype)
-        return _Job(rows(weight), rows(direction), self._layouts[parameter])
+    def _prepare(self, group: dict[str, Any]) -> list[_Job]:
+        """Brings the momenta up to date. What is sharded stays so: up to here all is element by element."""
+        for parameter in group["params"]:
+            if parameter.grad is None:
+                raise RuntimeError(
+                    f"a matrix {list(parameter.shape)} has no gradient; Muon wants one for each, each step"
+                )
+        weights = [local(parameter) for parameter in group["params"]]
+        momenta = [local(self.state[parameter]["momentum"]) for parameter in group["params"]]
+        gradients = [
+            local(parameter.grad).to(weight.dtype) for parameter, weight in zip(group["params"], weights, strict=True)
+        ]
+        torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
+        directions = torch._foreach_lerp(gradients, momenta, group["momentum"])
+        return [
+            _Job(rows(weight), rows(direction), self._layouts[parameter])
+            for parameter, weight, direction in zip(group["params"], weights, directions, strict=True)
+        ]
 
 
-def _orthogonalise(jobs: list[_Job]) -> None:
+def _orthogonalise(jobs: list[_Job], dtype: torch.dtype | None) -> None:
     """Blocks that are here as a whole at once, in place; those that are cut at their owners."""
+    if jobs and dtype is None and jobs[0].weight_RC.is_cuda:
+        dtype = torch.bfloat16
     here: list[_Job] = []
     cut: dict[Any, list[_Job]] = defaultdict(list)
     for job in jobs:
@@ -111,9 +126,11 @@ def _orthogonalise(jobs: list[_Job]) -> None:
             cut[shards.group].append(job)
         else:
             here.append(job)
-    orthogonalise_([job.direction_RC for job in here], [job.layout.block_rows for job in here])
+    orthogonalise_([job.direction_RC for job in here], [job.layout.block_rows for job in here], dtype)
     for together in cut.values():
-        _orthogonalise_cut([job.direction_RC for job in together], [job.layout for job in together])
+        sent = [job.direction_RC.to(dtype or job.direction_RC.dtype) for job in together]
+        _orthogonalise_cut(sent, [job.layout for job in together])
+        torch._foreach_copy_([job.direction_RC for job in together], sent)
 
 
 def _orthogonalise_cut(directions_RC: list[Tensor], layouts: list[_Layout]) -> None:
@@ -141,6 +158,8 @@ def _layout(parameter: Tensor, block_rows: tuple[int, ...] | None) -> _Layout:
     if left:
         raise ValueError(f"blocks of {list(pattern)} rows do not divide a matrix {list(parameter.shape)}")
     scales = [UPDATE_RMS * max(height, columns) ** 0.5 for height in pattern for _ in range(height)]
-    scale_R1 = local(parameter).new_tensor(scales).repeat(patterns)[:, None]
     shards = row_shards(parameter)
+    if len(set(scales)) == 1:
+        return _Layout(pattern, scales[0], shards)
+    scale_R1 = local(parameter).new_tensor(scales).repeat(patterns)[:, None]
     return _Layout(pattern, scale_R1 if shards is None else scale_R1[shards.mine], shards)

@@ -43,8 +43,13 @@ def newton_schulz(x_NRC: Tensor) -> Tensor:
     return x_NRC
 
 
-def orthogonalise_(matrices_RC: Sequence[Tensor], block_rows: Sequence[tuple[int, ...]]) -> None:
-    """Makes every block of every matrix orthogonal, in place; blocks of one shape, or of its transpose, go together."""
+def orthogonalise_(
+    matrices_RC: Sequence[Tensor], block_rows: Sequence[tuple[int, ...]], dtype: torch.dtype | None = None
+) -> None:
+    """Makes every block of every matrix orthogonal, in place; blocks of one shape, or of its transpose, go together.
+
+    It is computed in `dtype`, or in that of the matrices.
+    """
     by_shape: dict[tuple[int, int], list[Tensor]] = defaultdict(list)
     for matrix_RC, pattern in zip(matrices_RC, block_rows, strict=True):
         for block_NRC in split_blocks(matrix_RC, pattern):
@@ -53,9 +58,9 @@ def orthogonalise_(matrices_RC: Sequence[Tensor], block_rows: Sequence[tuple[int
                 by_shape[flat_NRC.shape[1], flat_NRC.shape[2]].append(flat_NRC)
     for blocks in by_shape.values():
         for batch in _batches(blocks):
-            results = newton_schulz(torch.cat(batch)).split([len(one) for one in batch])
-            for block_NRC, result_NRC in zip(batch, results, strict=True):
-                block_NRC.copy_(result_NRC)
+            x_NRC = torch.cat(batch)
+            result_NRC = newton_schulz(x_NRC.to(dtype or x_NRC.dtype))
+            torch._foreach_copy_(batch, result_NRC.split([len(one) for one in batch]))
 
 
 def split_blocks(matrix_RC: Tensor, pattern: tuple[int, ...]) -> Sequence[Tensor]:

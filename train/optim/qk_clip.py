@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from ...model.attention import Groups
+from ...model.kda.inputs import to_device
 from ...model.mla import GatedMLA
 from ...model.norm import rms_norm
 from .sharding import local, row_shards, rows, whole
@@ -58,16 +59,17 @@ class QKClip:
         self.all_reduce_max = all_reduce_max
         self.layers = {name: module for name, module in model.named_modules() if isinstance(module, GatedMLA)}
         self._samples: dict[str, _Sample] = {}
+        self._places: tuple[Groups, Tensor, Tensor] | None = None
         self._hooks = [
             layer.register_forward_pre_hook(self._keeper(name), with_kwargs=True) for name, layer in self.layers.items()
         ]
 
     @torch.no_grad()
-    def clip(self) -> Tensor:
+    def clip(self, check: bool = True) -> Tensor:
         """The largest logits [L, H] of the sample, as they were before the clip, over all ranks, which must call this.
 
-        Raises RuntimeError when no training forward has passed since the last time, and FloatingPointError when a
-        logit is not finite, as the weights would not be either.
+        Raises RuntimeError when no training forward has passed since the last time, and with `check`, which waits for
+        a GPU, FloatingPointError when a logit is not finite, as the weights would not be either.
         """
         if not self.layers:
             return torch.zeros(0, 0)
@@ -78,7 +80,7 @@ class QKClip:
         self._samples.clear()
         if self.all_reduce_max is not None:
             self.all_reduce_max(largest_LH)
-        if not torch.isfinite(largest_LH).all():
+        if check and not torch.isfinite(largest_LH).all():
             bad = [name for name, row in zip(self.layers, largest_LH, strict=True) if not torch.isfinite(row).all()]
             raise FloatingPointError(f"a logit of {bad[0]} is not finite")
         gamma_LH = self.threshold / largest_LH.clamp(min=self.threshold)
@@ -100,7 +102,16 @@ class QKClip:
         return keep
 
     def _sample(self, x_BTD: Tensor, groups: Groups | Tensor | None) -> _Sample:
-        bounds = torch.tensor(Groups.of(groups, *x_BTD.shape[:2]).bounds)
+        groups = Groups.of(groups, *x_BTD.shape[:2])
+        if self._places is None or self._places[0] is not groups:  # every layer asks for the same
+            tokens_GR, real_GR = self._sampled(groups)
+            self._places = groups, to_device(tokens_GR, x_BTD.device), to_device(real_GR, x_BTD.device)
+        _, tokens_GR, real_GR = self._places
+        return _Sample(x_BTD.flatten(0, 1)[tokens_GR], real_GR)
+
+    def _sampled(self, groups: Groups) -> tuple[Tensor, Tensor]:
+        """Which tokens are taken, and which of these are real."""
+        bounds = torch.tensor(groups.bounds)
         filled = bounds.diff() > 0
         start_G1, length_G1 = bounds[:-1][filled][:, None], bounds.diff()[filled][:, None]
         if len(start_G1) > self.groups:
@@ -109,8 +120,7 @@ class QKClip:
         count_G1 = length_G1.clamp(max=self.tokens_per_group)
         place_R = torch.arange(int(count_G1.max()))
         step_GR = place_R.minimum(count_G1 - 1) * (length_G1 - 1) // (count_G1 - 1).clamp(min=1)
-        tokens_GR = (start_G1 + step_GR).to(x_BTD.device)
-        return _Sample(x_BTD.flatten(0, 1)[tokens_GR], (place_R < count_G1).to(x_BTD.device))
+        return start_G1 + step_GR, place_R < count_G1
 
 
 def largest_logits(layer: GatedMLA, x_GRD: Tensor, real_GR: Tensor) -> Tensor:
@@ -135,9 +145,10 @@ def largest_logits(layer: GatedMLA, x_GRD: Tensor, real_GR: Tensor) -> Tensor:
 def shrink_(layer: GatedMLA, gamma_H: Tensor) -> None:
     """Makes all logits of head h γ_h times what they are."""
     mla, root_H = layer.config, gamma_H.sqrt()
-    query = [root_H] * mla.qk_nope_dim + [gamma_H] * mla.qk_rope_dim
-    key_value = [root_H] * mla.qk_nope_dim + [torch.ones_like(gamma_H)] * mla.v_dim
+    query = (root_H, mla.qk_nope_dim), (gamma_H, mla.qk_rope_dim)
+    key_value = (root_H, mla.qk_nope_dim), (torch.ones_like(gamma_H), mla.v_dim)
     for weight, factors in ((layer.q_up.weight, query), (layer.kv_up.weight, key_value)):
-        factor_R1 = torch.stack(factors, dim=1).view(-1, 1).to(weight.dtype)
+        factor_HK = torch.cat([factor_H[:, None].expand(-1, times) for factor_H, times in factors], dim=1)
+        factor_R1 = factor_HK.reshape(-1, 1).to(weight.dtype)
         shards = row_shards(weight)
         rows(local(weight)).mul_(factor_R1 if shards is None else factor_R1[shards.mine])
