@@ -65,7 +65,7 @@ def clauses(sheet: FactSheet) -> Clauses:
     concepts: list[str] = []
     for word in sheet.words:
         if word.content:
-            concepts.append(concept(word.stem))
+            concepts.append(concept(word.stem) if word.kind == "word" else word.stem)
         elif word.kind == "number":
             concepts.append(word.lower)
         elif word.value is not None and word.value != 1:

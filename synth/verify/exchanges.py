@@ -20,7 +20,9 @@ _MOST = 4  # occurrences of a word, in either text, that is looked at
 _PARTNERS = 40  # words that are looked at
 _DENIED = 2  # words of content that a denial bears upon
 _SAME, _SENTENCE, _PARENT = 1.0, 0.3, 0.3
-CROSSED = 0.2  # evidence from which on two words count as exchanged
+_LITTLE = 0.1  # evidence that each of the two must have of its own
+_MUCH = 1.2  # evidence that may come from one of them alone, if nothing speaks against it
+CROSSED = 0.5  # evidence from which on two words count as exchanged
 _OPEN = frozenset(str.split("a an the its this their one each every all"))
 _PREPOSITIONS = frozenset(str.split("into to from with by than in on over under onto through against"))
 
@@ -118,8 +120,8 @@ def evidences(view: View) -> Iterable[tuple[int, int, float]]:
                     gained -= product
                 else:
                     lost -= product
-            if min(gained, lost) > up:
-                yield mine[one][0], mine[other][0], min(gained, lost) - up
+            if min(gained, lost) > _LITTLE or (not up and gained + lost > _MUCH):
+                yield mine[one][0], mine[other][0], gained + lost - 2 * up
 
 
 def _kind(word: Word) -> str:
@@ -206,6 +208,11 @@ def _places(parts: Clauses) -> dict[str, list[int]]:
     return found
 
 
+def _column(sheet: FactSheet, start: int, at: int) -> int:
+    """Which cell of its row a token stands in; 0 of the first, and of what is no row."""
+    return sheet.text.count("|", start, sheet.starts[at])
+
+
 def _closeness(sheet: FactSheet, parts: Clauses, places: list[int]) -> dict[str, float]:
     """How near each concept stands to a word, at its nearest."""
     found: dict[str, float] = {}
@@ -218,7 +225,10 @@ def _closeness(sheet: FactSheet, parts: Clauses, places: list[int]) -> dict[str,
                 found[name] = max(found.get(name, 0.0), near)
         parent = parts.parents[sheet.of_sentence[at]]
         if parent >= 0:
-            for name in parts.concepts[sheet.sentences[parent].low : sheet.sentences[parent].high]:
-                if name:
-                    found.setdefault(name, _PARENT)
+            head = sheet.sentences[parent]
+            column = _column(sheet, sentence.start, at)
+            for there in range(head.low, head.high):
+                if name := parts.concepts[there]:
+                    same = column > 0 and _column(sheet, head.start, there) == column
+                    found[name] = max(found.get(name, 0.0), _SAME if same else _PARENT)
     return found

@@ -114,7 +114,7 @@ def _denied(view: View, clause: int, words: Sequence[Word], at: int) -> bool:
     low, high, _ = view.parts.spans[clause]
     idea = next((name for name in view.parts.concepts[low + at + 1 : high] if name), "")
     places = [there for there, name in enumerate(view.others.concepts) if name == idea] if idea else []
-    return any(any(map(explicit, _next_to(view, there))) for there in places)
+    return any(denying(word) and word.lower not in shared for there in places for word in _next_to(view, there))
 
 
 def _count(words: Sequence[Word]) -> int:
@@ -141,7 +141,7 @@ def _turned(view: View, clause: int, words: Sequence[Word], at: int) -> bool:
     if place < 0 or view.found.anchors[place] < 0 or words[at].lower == "never":
         return False
     focus = view.sheet.words[place]
-    idea = concept(focus.stem)
+    idea = view.parts.concepts[place]
     if not _alike(focus.stem, view.other.words[view.found.anchors[place]].stem):
         return False
     shared = {word.lower for word in words}

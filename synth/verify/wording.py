@@ -77,7 +77,8 @@ def strange(sheet: FactSheet, text: str) -> list[tuple[int, int]]:
     return [
         (sheet.starts[at], sheet.ends[at])
         for at, word in enumerate(sheet.words)
-        if word.kind == "word" and word.text[0].isalpha() and any(map(str.isdigit, word.text)) and word.lower not in lower
+        if word.kind == "word" and word.text[0].isalpha() and any(map(str.isdigit, word.text))
+        and word.lower not in lower
     ]  # fmt: skip
 
 
