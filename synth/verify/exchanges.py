@@ -98,15 +98,19 @@ def evidences(view: View) -> Iterable[tuple[int, int, float]]:
     mine, theirs = _places(view.parts), _places(view.others)
     both = [name for name in mine if name in theirs]
     few = [name for name in both if len(mine[name]) <= _MOST and len(theirs[name]) <= _MOST][:_PARTNERS]
-    here = {name: _closeness(view.sheet, view.parts, mine[name]) for name in few}
-    there = {name: _closeness(view.other, view.others, theirs[name]) for name in few}
     kinds = {name: _kind(view.sheet.words[mine[name][0]]) for name in few}
+    lowers = {name: view.sheet.words[mine[name][0]].lower for name in few}
+    here: dict[str, dict[str, float]] = {}
+    there: dict[str, dict[str, float]] = {}
     for number, one in enumerate(few):
+        contrary = OPPOSITES.get(lowers[one], frozenset())
         for other in few[number + 1 :]:
-            if not kinds[one] or kinds[one] != kinds[other]:
-                contrary = OPPOSITES.get(view.sheet.words[mine[one][0]].lower, frozenset())
-                if view.sheet.words[mine[other][0]].lower not in contrary:
-                    continue
+            if (not kinds[one] or kinds[one] != kinds[other]) and lowers[other] not in contrary:
+                continue
+            for name in (one, other):
+                if name not in here:
+                    here[name] = _closeness(view.sheet, view.parts, mine[name])
+                    there[name] = _closeness(view.other, view.others, theirs[name])
             up = gained = lost = 0.0
             for third in here[one].keys() | here[other].keys():
                 if third in (one, other) or third not in theirs:

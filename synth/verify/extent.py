@@ -58,6 +58,8 @@ _REACH = 3  # words between a determiner and its noun
 
 def _lower(words: Iterable[Word]) -> set[str]:
     spelled = [word.lower for word in words]
+    if "all" not in spelled:
+        return set(spelled)
     idioms = {at for at, word in enumerate(spelled) if word == "all" and at and spelled[at - 1] in _IDIOMS}
     return {word for at, word in enumerate(spelled) if at not in idioms}
 
@@ -65,6 +67,8 @@ def _lower(words: Iterable[Word]) -> set[str]:
 def _strong(words: Sequence[Word], any_of: frozenset[str] = _STRONG) -> bool:
     """Whether words oblige; "need not" and "does not have to" do not."""
     spelled = [word.lower for word in words]
+    if any_of.isdisjoint(spelled) and "to" not in spelled:
+        return False
     if spelled and spelled[0] in _SUPPOSING:
         return False  # "where it has to last" obliges nobody
     for at, word in enumerate(spelled):
