@@ -8,6 +8,7 @@ Letters: P patches, W width of the tower, N tokens, M = 4·W, D model width.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import torch
 from torch import Tensor, nn
@@ -21,13 +22,15 @@ from .vit import MoonViT
 
 def merge_patches(x_PW: Tensor, grids: Sequence[Grid], merge: int = 2) -> list[Tensor]:
     """[N, M] of each picture, tokens row by row; what the release calls sd2_tpool. The mean is taken in fp32."""
-    parts = x_PW.split([frames * rows * columns for frames, rows, columns in grids])
-    merged = []
-    for x, (frames, rows, columns) in zip(parts, grids, strict=True):
+    alike = [(grid, len(list(run))) for grid, run in groupby(grids)]  # pictures of one size in a row are done at once
+    parts = x_PW.split([pictures * frames * rows * columns for (frames, rows, columns), pictures in alike])
+    merged: list[Tensor] = []
+    for x, ((frames, rows, columns), pictures) in zip(parts, alike, strict=True):
         if frames > 1:
-            x = x.unflatten(0, (frames, -1)).mean(0, dtype=torch.promote_types(x.dtype, torch.float32)).to(x.dtype)
-        squares = x.view(rows // merge, merge, columns // merge, merge, -1).transpose(1, 2)
-        merged.append(squares.reshape(rows * columns // merge**2, -1))
+            wide = torch.promote_types(x.dtype, torch.float32)
+            x = x.unflatten(0, (pictures, frames, -1)).mean(1, dtype=wide).to(x.dtype).flatten(0, 1)
+        squares = x.view(-1, rows // merge, merge, columns // merge, merge, x.shape[-1]).transpose(2, 3)
+        merged += squares.reshape(pictures, rows * columns // merge**2, -1).unbind()
     return merged
 
 
