@@ -59,10 +59,10 @@ def run(quick: bool) -> dict[str, Any]:
     for key, shape in list(SHAPES.items())[: 1 if quick else None]:
         if shape[-1] not in right:
             continue
-        figures |= _measure(key, kda, shape)
-        peers["pytorch"] |= _measure(key, composed, shape, repeats=3)
+        figures |= measure(key, kda, shape)
+        peers["pytorch"] |= measure(key, composed, shape, repeats=3)
         if fla is not None and key == "16x4096_h16_d128":
-            peers["fla"] |= _measure(key, fla, shape)
+            peers["fla"] |= measure(key, fla, shape)
     return {"figures": figures, "peers": peers}
 
 
@@ -124,11 +124,13 @@ def results_by_place(
     return [x.detach() for x in (o, state, *torch.autograd.grad([o, state], leaves, [do, torch.ones_like(state)]))]
 
 
-def errors(function: Callable[..., Any], head_dim: int, length: int = 1000) -> dict[str, float]:
+def errors(
+    function: Callable[..., Any], head_dim: int, length: int = 1000, device: str = "cuda"
+) -> dict[str, float]:  # fmt: skip
     """RMS(difference) / RMS(definition) of each tensor, the worst of all gates and both scales."""
     worst = dict.fromkeys(TENSORS, 0.0)
     for gate, scale in ((gate, scale) for gate in GATES for scale in (None, 1.0)):
-        operands = operands_of(1, length, 2, head_dim, head_dim, gate, device="cuda")
+        operands = operands_of(1, length, 2, head_dim, head_dim, gate, device=device)
         expected = results_and_gradients(composed, [x.double() for x in operands], scale=scale)
         found = results_and_gradients(function, operands, scale=scale)
         for name, a, b in zip(TENSORS, found, expected, strict=True):
@@ -139,7 +141,7 @@ def errors(function: Callable[..., Any], head_dim: int, length: int = 1000) -> d
     return worst
 
 
-def _measure(
+def measure(
     key: str, function: Callable[..., Any], shape: tuple[int, int, int, int], repeats: int = 30
 ) -> dict[str, float]:
     B, T, H, D = shape

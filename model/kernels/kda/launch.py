@@ -49,7 +49,7 @@ def launches(key_dim: int, value_dim: int) -> Launches:
             scan=Launch(num_warps=8, num_stages=3, slice=128),
             rows=Launch(num_warps=4, slice=64, registers=168),
             reverse=Launch(num_warps=8, num_stages=2, slice=128),
-            pairs=Launch(num_warps=4, registers=128),
+            pairs=Launch(num_warps=4),
             inner=Launch(num_warps=4, slice=64),
             gate=Launch(num_warps=4, slice=64),
             carry=Launch(num_warps=8, num_stages=3, slice=128),

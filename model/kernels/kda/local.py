@@ -166,29 +166,32 @@ def inner_kernel(
     level_CK = tl.dot(tl.load(pairs_ptrs, mask=tiles_CC, other=0.0), k_next_CK, level_CK)
     left_KQR += by_channel(level_CK)
 
-    # Keys on the right of products.
+    # What is known of those rows, before there is more to hold.
     x_KQR = tl.load(x_ptr + token + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
     down_KQR = tl.exp2(local_KQR)
     x_down_KQR = x_KQR * down_KQR
     x_far_CK = as_rows((x_down_KQR * from_half_KQ[:, :, None]).to(OPERAND))
     x_down_KQR = x_down_KQR.to(OPERAND)
     x_down_CK = as_rows(x_down_KQR)
+    dG_KQR = x_down_KQR.to(tl.float32) * left_KQR
+    along_QR = tl.where(of_keys, 0.0, tl.load(along_ptr + own * (2 * CHUNK) + row_QR))
+    left_KQR = left_KQR * down_KQR - x_KQR * along_QR[None, :, :]
+
+    # Keys on the right of products.
     right_KQR = to_half_KQ[:, :, None] * by_channel(tl.dot(tl.trans(tl.load(pairs_ptrs)), x_far_CK))
     level_CK = tl.dot(tl.trans(tl.load(pairs_ptrs, mask=tiles_CC, other=0.0)), x_down_CK)
     right_KQR += to_next_KQ[:, :, None] * by_channel(level_CK)
     right_KQR += by_channel(tl.dot(tl.trans(tl.load(pairs_ptrs, mask=own_CC, other=0.0)), x_down_CK))
-
-    dG_KQR = x_down_KQR.to(tl.float32) * left_KQR - k_up_KQR.to(tl.float32) * right_KQR
-    ddecay_KQR = sums_back(dG_KQR)
-    place_decays_KQR = places(row_QR * (tl.where(of_keys, 1, H) * K), channel_K, WARPS)
-    tl.store(decays_ptr + place_decays_KQR, ddecay_KQR.to(decays_ptr.dtype.element_ty), mask=is_row_1QR)
-    left_KQR *= down_KQR
+    dG_KQR -= k_up_KQR.to(tl.float32) * right_KQR
     right_KQR *= tl.exp2(-local_KQR)
     place_local_KQR = local + places(row_QR * K, channel_K, WARPS)
     tl.store(dk_of_q_ptr + place_local_KQR, right_KQR.to(OPERAND), mask=is_row_1QR & (of_keys == 0))
-    along_QR = tl.load(along_ptr + own * (2 * CHUNK) + row_QR)
-    left_KQR += tl.where(of_keys, right_KQR, -x_KQR * along_QR[None, :, :])
+    left_KQR += tl.where(of_keys, right_KQR, 0.0)
     tl.store(dx_ptr + token + place_KQR, left_KQR.to(OPERAND), mask=is_row_1QR)
+
+    ddecay_KQR = sums_back(dG_KQR).to(decays_ptr.dtype.element_ty)
+    place_decays_KQR = places(row_QR * (tl.where(of_keys, 1, H) * K), channel_K, WARPS)
+    tl.store(decays_ptr + place_decays_KQR, ddecay_KQR, mask=is_row_1QR)
 
 
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "walk_first", "walk_heads",

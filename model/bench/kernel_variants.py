@@ -1,0 +1,313 @@
+"""KDA's kernels launched in other ways, beside each other: right or not, how long each kernel takes, how much memory.
+
+    python -m k3data.model.bench.kernel_variants          prints one JSON; about two minutes on an H200
+
+First every way is compiled, by as many processes as there are cores for, since a compiler's time is most of it. Then,
+in this order: errors against fp64, what must hold bit for bit, times and memory of whole passes and of each kernel,
+other launches of one kernel after the other, other cuts of one long sequence, other budgets. What raises is written
+down as its message, and the rest goes on; nothing is started after `SECONDS`.
+
+Without a GPU the same is rehearsed at tiny sizes, and times are zero.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...pipelines.errors import UserError
+from ..kernels.kda import chunks, kda, kda_step, launch, passes, step, workspace
+from ..kernels.kda.chunks import ChunkTable
+from ..kernels.kda.launch import Launch
+from .kernels import LIMITS, TENSORS, composed, errors, operands_of, results_and_gradients, results_by_place
+from .kernels import measure as measure_passes
+from .oracles import relative_rms
+
+NAME = "kernel-variants"
+SUMMARY = "KDA's kernels launched in other ways, and other cuts and budgets, beside each other"
+
+SECONDS = 170.0
+GPU = torch.cuda.is_available()
+DEVICE = "cuda" if GPU else "cpu"
+HEAD = 128 if GPU else 32
+LONG = 65536 if GPU else 200
+SHAPES = {
+    "16x4096_h16_d128": (16, 4096, 16, 128), "1x65536_h16_d128": (1, 65536, 16, 128),
+    "1x262144_h4_d128": (1, 262144, 4, 128), "64x1024_h16_d64": (64, 1024, 16, 64),
+    "2x2048_h16_d128": (2, 2048, 16, 128),
+} if GPU else {"1x70_h2_d32": (1, 70, 2, 32)}  # fmt: skip
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "inner": {
+        "4w": {}, "4w_r168": {"registers": 168}, "8w_r128": {"num_warps": 8, "registers": 128}, "8w": {"num_warps": 8},
+    },
+    "gate": {"4w": {}, "4w_r168": {"registers": 168}, "4w_r128": {"registers": 128},
+             "8w_r128": {"num_warps": 8, "registers": 128}},
+    "prepare": {"4w": {}, "4w_r168": {"registers": 168}, "8w": {"num_warps": 8}},
+    "rows": {"4w_r168": {}, "4w": {"registers": None}, "4w_r128": {"registers": 128}},
+    "pairs": {"4w": {}, "4w_r80": {"registers": 80}, "8w": {"num_warps": 8}},
+    "scan": {"8w_s128_p3": {}, "8w_s128_p2": {"num_stages": 2},
+             "4w_s64_p1": {"num_warps": 4, "slice": 64, "num_stages": 1}},
+    "reverse": {"8w_s128_p2": {}, "8w_s128_p1": {"num_stages": 1},
+                "4w_s64_p2": {"num_warps": 4, "slice": 64, "num_stages": 2}},
+    "carry": {"8w_s128_p3": {}, "8w_s128_p2": {"num_stages": 2},
+              "4w_s64_p2": {"num_warps": 4, "slice": 64, "num_stages": 2}},
+    "carry_back": {"8w_s128_p2": {}, "4w_s64_p2": {"num_warps": 4, "slice": 64, "num_stages": 2}},
+    "pass_on": {"8w_s16": {}, "4w_s16": {"num_warps": 4}, "8w_s16_tf32": {"precision": "tf32"}},
+    "step": {"4w_s32": {}, "4w_s16": {"slice": 16}, "4w_s64": {"slice": 64}, "8w_s128": {"num_warps": 8, "slice": 128}},
+}  # fmt: skip
+"""For heads of 128 channels, by kernel; the first of each is what the table has."""
+
+OF_SEGMENTS = ("carry", "carry_back", "pass_on")
+
+
+@contextmanager
+def launched(kernel: str, **changes: Any) -> Iterator[None]:
+    """`kernel` launched with other options, at the size of the variants alone."""
+
+    def changed(key_dim: int, value_dim: int) -> launch.Launches:
+        table = launch.launches(key_dim, value_dim)
+        if (key_dim, value_dim) != (HEAD, HEAD):
+            return table
+        one: Launch = getattr(table, kernel)
+        options = changes if GPU else {k: v for k, v in changes.items() if k != "slice"}
+        return replace(table, **{kernel: replace(one, **options)})
+
+    with patched(passes, launches=changed), patched(step, launches=changed):
+        yield
+
+
+@contextmanager
+def patched(module: Any, **changes: Any) -> Iterator[None]:
+    before = {name: getattr(module, name) for name in changes}
+    for name, value in changes.items():
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(module, name, value)
+
+
+def near_cuts() -> Any:
+    return patched(chunks, FIRST=128, SEGMENT=64)
+
+
+def run(quick: bool) -> dict[str, Any]:
+    if not GPU:
+        raise UserError("benchmark kernel-variants needs a GPU, and there is none")
+    found = study(60.0 if quick else SECONDS)
+    return {"figures": {name: value for name, value in found.items() if isinstance(value, float | int)}, "peers": {}}
+
+
+def study(seconds: float) -> dict[str, Any]:
+    """Flat: a name to a number, or to the message of what was raised."""
+    started = time.perf_counter()
+    found: dict[str, Any] = {}
+
+    def note(name: str, work: Callable[[], dict[str, Any]]) -> None:
+        if time.perf_counter() - started > seconds:
+            found[name] = "no time"
+            return
+        begun = time.perf_counter()
+        try:
+            found.update({f"{name}.{key}" if key else name: value for key, value in work().items()})
+        except Exception as error:
+            found[name] = f"{type(error).__name__}: {str(error)[-300:]}"
+        found[f"{name}.seconds"] = round(time.perf_counter() - begun, 2)
+
+    if GPU:
+        note("compile", compile_all)
+    for head_dim in (128, 64, 32) if GPU else (32,):
+        note(f"errors.d{head_dim}", partial(_errors, head_dim))
+    note("errors.segments", _errors_of_segments)
+    note("bitwise", _bitwise)
+    for key, shape in SHAPES.items():
+        note(f"passes.{key}", partial(passes_of, key, shape))
+    for kernel, variants in VARIANTS.items():
+        for name, changes in variants.items():
+            note(f"{kernel}.{name}", partial(_variant, kernel, changes))
+    for heads in (16, 4) if GPU else (1,):
+        for first, segment in ((8192, 2048), (2048, 2048), (4096, 4096), (8192, 8192), (2**30, 2048)):
+            note(f"cuts.h{heads}.{first}_{segment}", partial(_cuts, heads, first, segment))
+    for mib in (512, 256, 2**20):
+        note(f"budget.{mib}_mib", partial(_budget, mib))
+    note("seconds", lambda: {"": round(time.perf_counter() - started, 1)})
+    return found
+
+
+def compile_all() -> dict[str, Any]:
+    """By processes that share Triton's cache of compiled kernels: each runs every n-th variant on a few tokens."""
+    processes = max(1, min(14, (os.cpu_count() or 2) - 2))
+    command = [sys.executable, "-m", __spec__.name if __spec__ else __name__, "--warm"]
+    jobs = [subprocess.Popen([*command, str(n), str(processes)], stdout=sys.stderr) for n in range(processes)]
+    deadline = time.perf_counter() + 80
+    while any(job.poll() is None for job in jobs) and time.perf_counter() < deadline:
+        time.sleep(0.2)
+    late = [job for job in jobs if job.poll() is None]
+    for job in late:
+        job.kill()
+        job.wait()
+    return {"failed": sum(job.returncode != 0 for job in jobs) - len(late), "late": len(late), "processes": processes}
+
+
+def warm(number: int, processes: int) -> None:
+    """The table first, at every head size, with and without what changes a kernel; then this process's variants."""
+    every = [(kernel, changes) for kernel, variants in VARIANTS.items() for changes in list(variants.values())[1:]]
+    heads = (128, 64, 32)
+    for head_dim in heads[number % 3 :] + heads[: number % 3]:
+        _plain(head_dim, initial=number % 2 == 0)
+        _plain(head_dim, initial=number % 2 == 1)
+        with near_cuts():
+            _plain(head_dim, initial=True)
+            _plain(head_dim, initial=False)
+    for kernel, changes in every[number::processes]:
+        try:
+            with launched(kernel, **changes), near_cuts():
+                _step_once() if kernel == "step" else _plain(128, initial=False)
+        except Exception as error:
+            print(kernel, changes, error, file=sys.stderr)
+
+
+def _plain(head_dim: int, initial: bool, length: int = 260) -> list[Tensor]:
+    leaves = operands_of(1, length, 1, head_dim, head_dim, "initial", device=DEVICE)
+    leaves = [x.requires_grad_() for x in leaves]
+    o, state = kda(*leaves[:7], initial_state_NHKV=leaves[7] if initial else None)
+    with torch.no_grad():
+        kda(*leaves[:7], initial_state_NHKV=leaves[7] if initial else None)
+    return list(torch.autograd.grad(o.float().sum() + state.sum(), leaves[: 8 if initial else 7]))
+
+
+def _errors(head_dim: int) -> dict[str, Any]:
+    found = errors(kda, head_dim, 1000 if GPU else 40, device=DEVICE)
+    return found | {"over": sum(not found[name] <= limit for name, limit in LIMITS.items())}
+
+
+def _errors_of_segments() -> dict[str, Any]:
+    """Near cuts against fp64, and at the real ones what segments change beside one walk."""
+    with near_cuts():
+        found = errors(kda, HEAD, 500 if GPU else 200, device=DEVICE)
+    given = operands_of(1, 3 * LONG // 8, 1, HEAD, HEAD, "initial", device=DEVICE)
+    cut = results_and_gradients(kda, given)
+    with patched(chunks, FIRST=2**30):
+        whole = results_and_gradients(kda, given)
+    found |= {f"beside_one_walk_{n}": relative_rms(a, b) for n, a, b in zip(TENSORS, cut, whole, strict=True)}
+    return found
+
+
+def _bitwise() -> dict[str, Any]:
+    """1 where it holds."""
+    bounds = [0, 40, 40, 240, 390]
+    given = operands_of(1, 390, 2, HEAD, HEAD, "mixed", sequences=4, device=DEVICE)
+    found: dict[str, Any] = {}
+    for name, first in (("walk", 2**30), ("segments", 128)):
+        with patched(chunks, FIRST=first, SEGMENT=64):
+            table = ChunkTable.of(bounds, 390, DEVICE)
+            packed = results_by_place(kda, given, cu_seqlens=table)
+            again = results_by_place(kda, given, cu_seqlens=table)
+            found[f"{name}.repeats"] = int(all(map(torch.equal, packed, again)))
+            parts = [*(x[:, 40:240] for x in given[:5]), *given[5:7], given[7][2:3]]
+            alone = results_by_place(kda, parts, skip=40)
+            inside = [packed[0][:, 40:240], packed[1][2:3], *(x[:, 40:240] for x in packed[2:7]), packed[9][2:3]]
+            pairs = zip(inside, [*alone[:7], alone[9]], strict=True)
+            found[f"{name}.packed_is_separate"] = int(all(torch.equal(a, b) for a, b in pairs))
+            whole, _ = kda(*given[:7])
+            short, _ = kda(*(x[:, :250] for x in given[:5]), *given[5:7])
+            found[f"{name}.prefix"] = int(torch.equal(whole[:, :250], short))
+            groups = [(0, 1, [(0, 1)]), (1, 1, [(1, 1)])]
+            with patched(passes, head_groups=lambda *_, groups=groups: groups):
+                grouped = results_by_place(kda, given, cu_seqlens=table)
+            found[f"{name}.groups"] = int(all(map(torch.equal, packed, grouped)))
+    return found
+
+
+def passes_of(key: str, shape: tuple[int, int, int, int]) -> dict[str, Any]:
+    if not GPU:
+        return _kernels(*shape)
+    _leaves.cache_clear()
+    found = measure_passes(key, kda, shape, repeats=20)
+    return {name.removeprefix(f"{key}_"): value for name, value in found.items()} | _kernels(*shape)
+
+
+def _kernels(B: int, T: int, H: int, D: int) -> dict[str, Any]:
+    """Milliseconds of each kernel in both passes, all its launches together."""
+    leaves, do = _leaves(B, T, H, D)
+    return kernel_ms(lambda: torch.autograd.grad(kda(*leaves)[0], leaves, do))
+
+
+@lru_cache(maxsize=2)
+def _leaves(B: int, T: int, H: int, D: int) -> tuple[list[Tensor], Tensor]:
+    def draw(*size: int) -> Tensor:
+        return torch.randn(*size, device=DEVICE, dtype=torch.bfloat16)
+
+    leaves = [draw(B, T, H, D), draw(B, T, H, D), draw(B, T, H, D), draw(B, T, H, D) - 4, draw(B, T, H)]
+    leaves = [x.requires_grad_() for x in (*leaves, 0.1 * draw(H).float(), 0.1 * draw(H * D).float())]
+    return leaves, draw(B, T, H, D)
+
+
+def kernel_ms(work: Callable[[], Any], repeats: int = 4) -> dict[str, float]:
+    work()
+    if not GPU:
+        return {"ms": 0.0}
+    torch.cuda.synchronize()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        for _ in range(repeats):
+            work()
+        torch.cuda.synchronize()
+    events = [event for event in profile.key_averages() if event.key.endswith("_kernel")]
+    return {f"{event.key}_ms": round(event.self_device_time_total / repeats / 1000, 4) for event in events}
+
+
+def _variant(kernel: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Its milliseconds, at 16 × 4096 tokens or one long sequence; and by how many limits it is wrong."""
+    with launched(kernel, **changes):
+        if kernel == "step":
+            return _step_once()
+        with near_cuts() if kernel in OF_SEGMENTS else patched(chunks):
+            given = operands_of(1, 300 if GPU else 140, 1, HEAD, HEAD, "mixed", device=DEVICE)
+            results = results_and_gradients(kda, given)
+        expected = results_and_gradients(composed, [x.double() for x in given])
+        pairs = zip(LIMITS.items(), results, expected, strict=True)
+        over = sum(not relative_rms(a, b) <= 2 * limit for (_, limit), a, b in pairs)
+        shape = (1, LONG, 16, HEAD) if kernel in OF_SEGMENTS else (16, 4096, 16, HEAD)
+        times = _kernels(*(shape if GPU else (1, 70, 1, HEAD)))
+        return {"over": over} | {key: ms for key, ms in times.items() if key.startswith(kernel) or not GPU}
+
+
+def _step_once() -> dict[str, Any]:
+    """64 sequences of 16 heads: 0.134 GB of states, read and written."""
+    given = operands_of(64, 1, 16 if GPU else 1, HEAD, HEAD, "initial", device=DEVICE)
+    tensors = [*(x[:, 0].contiguous() for x in given[:5]), *given[5:]]
+    with torch.no_grad():
+        return kernel_ms(lambda: kda_step(*tensors))
+
+
+def _cuts(heads: int, first: int, segment: int) -> dict[str, Any]:
+    with patched(chunks, FIRST=first, SEGMENT=segment):
+        return _kernels(1, LONG, heads, HEAD)
+
+
+def _budget(mib: int) -> dict[str, Any]:
+    with patched(workspace, BUDGET=mib * 2**20):
+        if not GPU:
+            return _kernels(1, 70, 2, HEAD)
+        _leaves.cache_clear()
+        return passes_of("16x4096", (16, 4096, 16, HEAD))
+
+
+if __name__ == "__main__":
+    if "--warm" in sys.argv:
+        warm(int(sys.argv[2]), int(sys.argv[3]))
+    else:
+        print(json.dumps(study(SECONDS)))
