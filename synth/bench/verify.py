@@ -1,10 +1,11 @@
 """How many planted errors the verifier finds in texts that it was not developed on, and how often it cries wolf.
 
 Chunks of real prose of three fields are rewritten by fact-preserving edits. Each rewrite as it is, and each of the
-edits by itself, must pass; each with one planted error must not. The fields, and those that the rules were developed
-on instead, stand in `verify_texts`. Rewrites by edits keep most of the wording: figures on a model's rewrites differ,
-and so there are `verify_real`'s beside them. The style is `edit`, whose only difference is that near-copies are not
-refused: otherwise nearly every pair would be, and each error count as found. That copies are refused is measured apart.
+edits by itself, must pass; each with one planted error must not. The fields, and those that the rules were developed on
+instead, stand in `verify_texts`. Rewrites by edits keep most of the wording: figures on a model's rewrites differ, and
+so there are `verify_real`'s and `verify_free`'s beside them. The style is `edit`, whose only difference is that near-
+copies are not refused: otherwise nearly every pair would be, and each error count as found. That copies are refused is
+measured apart.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..verify.result import Verdict
 from ..verify.rules import rules_for
 from ..verify.trials import WHOLE, Counts, Pair, count, rewrites
 from ..verify.verify import verify
-from . import verify_real
+from . import verify_free, verify_real
 from .verify_texts import SUITE, texts
 
 NAME = "verify"
@@ -49,6 +50,7 @@ def run(quick: bool) -> dict[str, Any]:
         "near_copies_refused": round(copies / len(sources), 4),
         "rows_per_s_per_core": round(_speed([pair for pair in every if pair.kind == WHOLE])),
         **verify_real.figures(),
+        **verify_free.figures(),
     }
     return {"figures": figures, "peers": {}}
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import log
 from typing import NamedTuple
 
-from .concepts import concept
+from .concepts import CONTRARY, concept
 from .facts import FactSheet
 
 OPENERS = frozenset(
@@ -145,10 +145,12 @@ def anchored(mine: Clauses, theirs: Clauses, weights: dict[str, float]) -> Ancho
     anchors = [-1] * len(mine.concepts)
     votes: list[dict[int, float]] = [{} for _ in mine.spans]
     for at, name in enumerate(mine.concepts):
-        if name in places:
-            own = mine.clause[at]
-            best = max(places[name], key=lambda there: near[own][theirs.clause[there]])
-            anchors[at] = best
+        own = mine.clause[at]
+        # Where the other text has the contrary, it speaks of the same.
+        found = places.get(name) or [there for other in CONTRARY.get(name, ()) for there in places.get(other, ())]
+        if found:
+            best = max(found, key=lambda there: near[own][theirs.clause[there]])
+            anchors[at] = best if name in places else -1
             clause = theirs.clause[best]
             votes[own][clause] = votes[own].get(clause, 0.0) + weights.get(name, 1.0)
     regions = []

@@ -234,3 +234,14 @@ def concept(word: str) -> str:
     if not word.isascii() or not word.isalpha():
         return word
     return _CONCEPTS.get(word[:_BEGINNING], word[:_BEGINNING])
+
+
+def _contrary() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for word, others in OPPOSITES.items():
+        found.setdefault(concept(stem(word)), set()).update(concept(stem(other)) for other in others)
+    return {name: frozenset(others - {name}) for name, others in found.items()}
+
+
+CONTRARY = _contrary()
+"""By concept: those of its words' opposites."""

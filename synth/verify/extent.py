@@ -20,6 +20,7 @@ _STRONGISH = _STRONG | frozenset(
         "important demand demands demanded bound force forces forced unless assert always suffices"
     )
 )
+_OUGHT = _STRONG | frozenset(str.split("should need needed ought cannot ensure sure always"))
 _WEAK = frozenset(str.split("may might could can optional optionally possible possibly perhaps"))
 _WEAKISH = _WEAK | frozenset(
     str.split(
@@ -95,10 +96,10 @@ def modalities(views: Iterable[View]) -> list[Span]:
             sum(word.lower in _WEAKISH for word in sheet.words) for sheet in (view.sheet, view.other)
         )
         for clause in view.numbers():
-            words, near, around = view.words(clause), view.near(clause), view.around(clause)
+            words, first, near, around = view.words(clause), view.first(clause), view.near(clause), view.around(clause)
             mine, close, wide = _lower(words), _lower(near), _lower(around)
             if (
-                (_strong(words) and _doubt(near) and not _strong(near, _STRONGISH) and not mine & _DOUBT)
+                (_strong(words) and _doubt(first) and not _strong(first, _OUGHT) and not mine & _DOUBT)
                 or (_strong(words) and wide & _WEAK and not _strong(around, _STRONGISH) and not mine & _WEAK)
                 or (mine & _WEAK and _strong(near) and not close & _WEAKISH and not _strong(words, _STRONGISH))
                 or (view.of_source and mine & _DOUBT and not wide & _WEAKISH and open_there < open_here)

@@ -36,7 +36,7 @@ _EXCEPTISH = _EXCEPT | frozenset(
 _ONLY = frozenset(str.split("only solely exclusively"))
 _ONLYISH = _ONLY | frozenset(
     str.split("just merely alone nothing but sole single except unless purely simply limited restricted until "
-              "exactly no none neither without other enough suffice suffices must required requires require depends")
+              "all no none neither without other enough suffice suffices must required requires require depends")
 )  # fmt: skip
 
 

@@ -107,7 +107,7 @@ def _denied(view: View, clause: int, words: Sequence[Word], at: int) -> bool:
     around = view.around(clause)
     if any(map(explicit, around)) or _otherwise(around):
         return True
-    if any(denying(word) and word.lower not in shared for word in view.near(clause)):
+    if any(denying(word) and word.lower not in shared for word in (*view.near(clause), *view.asked(clause))):
         return True
     if not _opposites(words).isdisjoint(concept(word.stem) for word in around):
         return True

@@ -61,6 +61,21 @@ class View(NamedTuple):
             found += self.other.words[sentence.low : sentence.high]
         return found
 
+    def asked(self, clause: int) -> list[Word]:
+        """The words of the questions that the sentences of these clauses answer, or of what answers them."""
+        found = []
+        for number in {self.others.spans[one][2] for one in self.found.regions[clause]}:
+            answered, after = self.others.parents[number], min(number + 1, len(self.other.sentences) - 1)
+            for asking, told in ((answered, answered), (number, after)):
+                if asking >= 0 and self.other.text[self.other.sentences[asking].end - 1] == "?":
+                    found += self.other.words[slice(*self.other.sentences[told][2:4])]
+        return found
+
+    def first(self, clause: int) -> list[Word]:
+        """The words of the other text's clause that says most of it."""
+        low, high, _ = self.others.spans[self.found.regions[clause][0]]
+        return self.other.words[low:high]
+
     def sentence(self, clause: int) -> list[Word]:
         """The words of the sentence that a clause is part of."""
         sentence = self.sheet.sentences[self.parts.spans[clause][2]]
