@@ -195,8 +195,8 @@ most least|many few|late early|high low|large small|big small|long short|great s
 correct incorrect|accurate inaccurate|consistent inconsistent|compatible incompatible|adjacent nonadjacent|
 even uneven|always sometimes|everything something|entire partial|entirely partly|fully partially|
 completely partially|whole fractional|suffer benefit|reduce improve|reduce increase|worsen improve|until after|
-append remove|put take|put pull|puts takes|ahead behind|ahead before|continue stop|continue abort|agree disagree|
-success error|exact approximate|exactly roughly
+append remove|put take|put pull|puts takes|ahead behind|behind before|host target|truthy falsy|continue stop|
+continue abort|agree disagree|success error|exact approximate|exactly roughly
 """.replace("\n", "")  # fmt: skip
 
 

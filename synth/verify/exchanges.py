@@ -20,6 +20,7 @@ _MOST = 4  # occurrences of a word, in either text, that is looked at
 _PARTNERS = 40  # words that are looked at
 _DENIED = 2  # words of content that a denial bears upon
 _SAME, _SENTENCE, _PARENT = 1.0, 0.3, 0.3
+_LISTED = 4  # words between two of one list, whose order says nothing
 _LITTLE = 0.1  # evidence that each of the two must have of its own
 _MUCH = 1.2  # evidence that may come from one of them alone, if nothing speaks against it
 CROSSED = 0.5  # evidence from which on two words count as exchanged
@@ -107,6 +108,8 @@ def evidences(view: View) -> Iterable[tuple[int, int, float]]:
         for other in few[number + 1 :]:
             if (not kinds[one] or kinds[one] != kinds[other]) and lowers[other] not in contrary:
                 continue
+            if all(abs(places[one][0] - places[other][0]) < _LISTED for places in (mine, theirs)):
+                continue
             for name in (one, other):
                 if name not in here:
                     here[name] = _closeness(view.sheet, view.parts, mine[name])
@@ -124,7 +127,8 @@ def evidences(view: View) -> Iterable[tuple[int, int, float]]:
                     gained -= product
                 else:
                     lost -= product
-            if min(gained, lost) > _LITTLE or (not up and gained + lost > _MUCH):
+            alone = lowers[other] in contrary and not up and gained + lost > _MUCH
+            if min(gained, lost) > _LITTLE or alone:
                 yield mine[one][0], mine[other][0], gained + lost - 2 * up
 
 

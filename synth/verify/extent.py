@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from .facts import FactSheet
+from .polarity import explicit
 from .views import Span, View
 from .words import Word
 
@@ -26,7 +27,7 @@ _WEAKISH = _WEAK | frozenset(
     str.split(
         "sometimes potential potentially likely unlikely seem seems allow allows allowed permit permits able if "
         "free option either suffice enough wants want lets let look looks appear appears capable chance risk "
-        "otherwise desired wish choose would some need occasionally"
+        "otherwise desired wish choose would some need occasionally leave default"
     )
 )
 _DOUBT = frozenset(str.split("may might could optional optionally"))
@@ -124,6 +125,11 @@ def quantities(views: Iterable[View]) -> list[Span]:
     return found or _determined(next(iter(views)))
 
 
+def _twice(view: View, clause: int) -> bool:
+    """Whether a clause denies twice, as "no … without"."""
+    return sum(map(explicit, view.words(clause))) > 1
+
+
 def _one_of(words: Sequence[Word]) -> bool:
     return any(one.lower == "one" and other.lower == "of" for one, other in pairwise(words))
 
@@ -144,7 +150,9 @@ def _determined(view: View) -> list[Span]:
         for at in range(low, high):
             kinds = theirs.get(view.parts.concepts[at], set())
             mine = _determiner(view.sheet, at) if kinds else ""
-            if mine and mine not in every and all(_contrary(mine, other) for other in kinds):
+            if not mine or mine in every or (mine == "no" and _twice(view, clause)):
+                continue
+            if all(_contrary(mine, other) for other in kinds):
                 found.append((view.sheet.starts[at], view.sheet.ends[at]))
     return found
 

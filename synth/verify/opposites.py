@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from .concepts import OPPOSITES, concept
 from .facts import FactSheet
-from .polarity import explicit
+from .polarity import TOLD, explicit
 from .stems import stem
 from .views import Span, View
 from .words import Word
@@ -36,7 +36,8 @@ _EXCEPTISH = _EXCEPT | frozenset(
 _ONLY = frozenset(str.split("only solely exclusively"))
 _ONLYISH = _ONLY | frozenset(
     str.split("just merely alone nothing but sole single except unless purely simply limited restricted until "
-              "all no none neither without other enough suffice suffices must required requires require depends")
+              "exactly all no none neither without other enough suffice suffices must required requires "
+              "require depends")
 )  # fmt: skip
 
 
@@ -68,7 +69,7 @@ def opposites(view: View) -> list[Span]:
     """Where the rewrite has the opposite of a word of its source."""
     found = []
     whole = {word.stem for word in view.sheet.words}
-    for clause in view.numbers(questions=True):
+    for clause in view.numbers():
         low, _, _ = view.parts.spans[clause]
         words = view.words(clause)
         candidates = [at for at, word in enumerate(words) if word.stem in _OPPOSITE_STEMS and word.kind == "word"]
@@ -130,7 +131,8 @@ def exceptions(views: Iterable[View]) -> list[Span]:
         )
         for clause in view.numbers():
             mine = {word.lower for word in view.words(clause)}
-            if (mine & _EXCEPT and (here > there or not view.of_source) and not _explained(
+            excepts = mine & _EXCEPT and not mine & TOLD  # "unless told otherwise" excepts nothing
+            if (excepts and (here > there or not view.of_source) and not _explained(
                 view.near(clause), _EXCEPTISH
             )) or (view.of_source and mine & _ONLY and not _explained(view.around(clause), _ONLYISH)):  # fmt: skip
                 found.append(view.place(clause))

@@ -21,24 +21,27 @@ EXPLICIT = frozenset(
 )
 _IMPLICIT = frozenset(
     str.split(
-        "hardly lack lacks lacking missing fail fails failed failing avoid avoids avoided avoiding prevent "
-        "prevents prevented ignore ignores ignored ignoring skip skips skipped skipping omit omits omitted "
-        "omitting leave leaves left leaving drop drops dropped lose loses lost except apart until only alone "
-        "solely merely rarely seldom instead rather different differ differs difference other others otherwise "
-        "exclude excludes excluded excluding forbid forbidden forbids refuse refuses refused reject rejects "
-        "rejected disable disabled disables off wrong false invalid deny denied stop stops stopped cease ceases "
-        "ceased free few little less same identical equal remain remains stay stays keep keeps kept impossible "
-        "far away remaining optional absent simply just purely save regardless whatever whichever whether "
-        "contrast whereas beyond restricted limited empty single sole exactly discouraged unlike independent "
-        "irrespective still superfluous disregard disregarded remove removes removed removing delete deleted "
-        "strip stripped eliminate eliminates spare spares contrary too incomplete incompletely inconsistent "
-        "incompatible incorrect indirect invisible immutable impure implicit disallow disallowed disconnect "
-        "disagree disagrees mismatch mistaken hidden protected default defaults exception exceptions harm pure "
-        "cares broken vain silent silently implicitly second"
+        "cancel cancels cancelled hardly lack lacks lacking missing fail fails failed failing avoid avoids "
+        "avoided avoiding prevent prevents prevented ignore ignores ignored ignoring skip skips skipped skipping "
+        "omit omits omitted omitting leave leaves left leaving drop drops dropped lose loses lost except apart "
+        "until only alone solely merely rarely seldom instead rather different differ differs difference other "
+        "others otherwise exclude excludes excluded excluding forbid forbidden forbids refuse refuses refused "
+        "reject rejects rejected disable disabled disables off wrong false invalid deny denied stop stops stopped "
+        "cease ceases ceased free few little less same identical equal remain remains stay stays keep keeps kept "
+        "impossible far away remaining optional absent simply just purely save regardless whatever whichever "
+        "whether contrast whereas beyond restricted limited empty single sole exactly discouraged unlike "
+        "independent irrespective still superfluous disregard disregarded remove removes removed removing delete "
+        "deleted strip stripped eliminate eliminates spare spares contrary too incomplete incompletely "
+        "inconsistent incompatible incorrect indirect invisible immutable impure implicit disallow disallowed "
+        "disconnect disagree disagrees mismatch mistaken hidden protected default defaults exception exceptions "
+        "harm pure cares broken vain silent silently implicitly second"
     )
 )
 _CUT = re.compile(r"[;:.]")
 _NOT_PREFIXED = ("under", "uni", "until", "unpack", "unless")
+
+
+TOLD = frozenset(str.split("otherwise overridden told else given specified stated said"))
 
 
 def explicit(word: Word) -> bool:
@@ -68,11 +71,12 @@ def negations(views: Iterable[View]) -> list[Span]:
                 at for at, word in enumerate(words)
                 if explicit(word) and not view.answers(clause, at) and not _modest(words, at)
             ]  # fmt: skip
-            if any(
+            twice = len(cues) > 1 and any(word.lower in ("all", "every", "each") for word in view.near(clause))
+            if (not twice and any(
                 (_meets(view, clause, at) and not _denied(view, clause, words, at))
                 or _turned(view, clause, words, at)
                 for at in cues
-            ) or any(_unprefixed(view, clause, word) for word in words):
+            )) or any(_unprefixed(view, clause, word) for word in words):
                 found.append(view.place(clause))
     return found
 
@@ -88,7 +92,7 @@ def _modest(words: Sequence[Word], at: int) -> bool:
         or (words[at].lower in ("nothing", "none") and after in ("but", "else", "more", "other", "except"))
         or after in ("only", "just", "necessarily")
         or (before in ("if", "or", "why") and words[at].lower == "not")
-        or (words[at].lower == "unless" and any(word.lower in ("otherwise", "overridden", "told") for word in words))
+        or (words[at].lower == "unless" and any(word.lower in TOLD for word in words))
         or after == "matter"
         or (words[at].lower in ("no", "not") and any(word.lower == "but" for word in words[at + 1 : at + 7]))
     )  # fmt: skip
@@ -137,7 +141,10 @@ def _opposites(words: Iterable[Word]) -> set[str]:
 def _turned(view: View, clause: int, words: Sequence[Word], at: int) -> bool:
     """Whether the word that a negation bears upon stands in a clause of the other text which denies nothing."""
     low, _, _ = view.parts.spans[clause]
-    place = next((low + one for one in range(at + 1, min(at + 5, len(words))) if words[one].content), -1)
+    after = range(at + 1, min(at + 5, len(words)))
+    place = next(
+        (low + one for one in after if words[one].content and not words[one].lower.endswith("ly")), -1
+    )
     if place < 0 or view.found.anchors[place] < 0 or words[at].lower == "never":
         return False
     focus = view.sheet.words[place]
@@ -148,8 +155,11 @@ def _turned(view: View, clause: int, words: Sequence[Word], at: int) -> bool:
     contrary = {concept(stem(other)) for other in OPPOSITES.get(focus.lower, ())}
     if view.others.clause[view.found.anchors[place]] not in view.found.regions[clause]:
         return False
+    seen = False
     for there, name in enumerate(view.others.concepts):
-        if name == idea:
+        sentence = view.other.sentences[view.other.of_sentence[there]]
+        if name == idea and view.other.text[sentence.end - 1] != "?":
+            seen = True
             whole = view.other.sentences[view.other.of_sentence[there]]
             near, around = _next_to(view, there), view.other.words[whole.low : whole.high]
             if _count(around) >= _count(view.sentence(clause)):
@@ -162,7 +172,7 @@ def _turned(view: View, clause: int, words: Sequence[Word], at: int) -> bool:
                 for one in near
             ):
                 return False
-    return True
+    return seen
 
 
 def _next_to(view: View, at: int) -> list[Word]:
@@ -184,7 +194,7 @@ def _unprefixed(view: View, clause: int, word: Word) -> bool:
     bare = lower[3:].lstrip("-") if lower.startswith("non") else lower[2:] if lower.startswith(("un", "in")) else ""
     if word.kind != "word" or len(bare) < 5 or lower.startswith(_NOT_PREFIXED):
         return False
-    near = view.near(clause)
+    near = [*view.near(clause), *view.asked(clause)]
     if not any(_alike(stem(bare), other.stem) for other in near if other.content):
         return False
     return not any(denying(other) for other in near)

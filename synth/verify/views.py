@@ -30,11 +30,11 @@ class View(NamedTuple):
     found: Anchored
     of_source: bool
 
-    def numbers(self, questions: bool = False) -> Iterator[int]:
-        """The clauses that the other text has something of; questions, which say nothing, only if wanted."""
+    def numbers(self) -> Iterator[int]:
+        """The clauses that say something: questions do not, nor do clauses that the other text has nothing of."""
         for clause, (low, high, sentence) in enumerate(self.parts.spans):
             asks = self.sheet.text[self.sheet.sentences[sentence].end - 1] == "?"
-            if low < high and self.found.regions[clause] and (questions or not asks):
+            if low < high and self.found.regions[clause] and not asks:
                 yield clause
 
     def words(self, clause: int) -> list[Word]:
