@@ -15,7 +15,7 @@ This file has the walk; what lies behind it is in `local.py`. Rows of q⁺ and k
 dk, which nobody has written yet.
 
 Bytes for a token of a head, K = V = 128, bf16, read and written: rows 776 + 776, reverse 1,290 + 768,
-pairs 1,290 + 266, inner 3,092 + 1,280, gate 2,820 + 512. FLOPs: reverse 147K, pairs 33K, inner 295K, gate 33K.
+pairs 1,290 + 266, inner 2,068 + 1,280, gate 2,820 + 516. FLOPs: reverse 147K, pairs 33K, inner 295K, gate 33K.
 
 Heads are worked on in groups, for memory: `first_head` and `heads` say which. What is only handed over has room for the
 heads of a group, what forward kept and the gradients for all.

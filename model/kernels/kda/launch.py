@@ -1,7 +1,7 @@
 """How each kernel is launched, by head size. Fixed: nothing is tuned at run time, and no length is part of any key.
 
-A row is here only if results and gradients were right with it on an H200 (`k3data bench kernels` checks first): K = V =
-128, 64 and 32 were; heads with fewer or more value channels than key channels have only run in the interpreter.
+A row stays here only if results and gradients are right with it on an H200 (`k3data bench kernels` checks first). What
+is here now has run in the interpreter and been compiled for one (`registers.py`), and has yet to run there.
 """
 
 from __future__ import annotations
