@@ -55,8 +55,9 @@ train-demo: $(VENV)/.train
 	@echo "Open $(RUN_FOLDER)/report.html in a browser: predictions beside the truth, and what blank and swapped pictures give."
 
 # One thread a process: the tests' models are small, and many of them start processes of their own.
+TESTERS ?= 2
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS) --dist loadfile -m "not slow"
 
 test-all: lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest
