@@ -164,7 +164,7 @@ def _block_mask(bounds: list[int], device: torch.device, causal: bool) -> BlockM
     The blocks of keys that a block of queries must see are one run, and those that all its rows see whole are a run
     inside it. The two tables have R × R entries, R = ⌈T / 128⌉.
     """
-    edges = torch.tensor(bounds, device=device)
+    edges = to_device(torch.tensor(bounds), device)
     lengths, T = edges.diff(), bounds[-1]
     start_T = torch.repeat_interleave(edges[:-1], lengths, output_size=T)
     end_T = torch.repeat_interleave(edges[1:], lengths, output_size=T)

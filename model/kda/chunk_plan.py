@@ -18,6 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .inputs import to_device
+
 
 @dataclass(frozen=True)
 class ChunkPlan:
@@ -62,7 +64,7 @@ def plan_chunks(bounds: tuple[int, ...], chunk_size: int, device: torch.device) 
     return ChunkPlan(
         chunk_size=chunk_size,
         steps=tuple(slice(int(start), int(end)) for start, end in pairwise(first)),
-        row_of_token=torch.from_numpy(chunk * chunk_size + place % chunk_size).to(device),
-        order=torch.from_numpy(order).to(device),
-        rank=torch.from_numpy(rank).to(device),
+        row_of_token=to_device(torch.from_numpy(chunk * chunk_size + place % chunk_size), device),
+        order=to_device(torch.from_numpy(order), device),
+        rank=to_device(torch.from_numpy(rank), device),
     )

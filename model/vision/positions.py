@@ -75,7 +75,8 @@ def time_waves(frames: int, width: int, device: torch.device) -> Tensor:
 def rotations(grids: Sequence[Grid], head_dim: int, device: torch.device) -> Tensor:
     """Unit complex numbers [P, K/2], by which pairs of neighbouring channels turn; all frames alike.
 
-    Made on the CPU, and moved in one transfer. Pairs take turns: the first by the column at the first frequency, the second by the row at the same one, and so on.
+    Made on the CPU, and moved in one transfer. Pairs take turns: the first by the column at the first frequency, the
+    second by the row at the same one, and so on.
     """
     speeds_F = _THETA ** (-torch.arange(0, head_dim, 4, dtype=torch.float32) / head_dim)
     parts = []

@@ -41,9 +41,10 @@ def total_norm(parameters: Iterable[Tensor]) -> Tensor | None:
     if not gradients:
         return None
     norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm([local(one) for one in gradients])))
-    groups = {one.device_mesh.get_group() for one in gradients if isinstance(one, DTensor)}
-    if not groups:
+    meshes = {id(one.device_mesh): one.device_mesh for one in gradients if isinstance(one, DTensor)}
+    if not meshes:
         return norm
+    groups = {mesh.get_group() for mesh in meshes.values()}
     if len(groups) > 1 or not all(isinstance(one, DTensor) for one in gradients):
         raise ValueError("the gradients are spread over more than one group of ranks")
     group = groups.pop()

@@ -38,8 +38,11 @@ class RowShards(NamedTuple):
 
 
 def local(tensor: Tensor) -> Tensor:
-    """What this rank holds; it shares memory with the tensor."""
-    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+    """What this rank holds; it shares memory with the tensor, and no gradient goes through.
+
+    `to_local` would be a step of autograd, which for all parameters takes longer than the work on them.
+    """
+    return tensor._local_tensor if isinstance(tensor, DTensor) else tensor
 
 
 def whole(tensor: Tensor) -> Tensor:
