@@ -31,11 +31,15 @@ SHARED_SCRIPT = read(__file__, "page.js")
 """`data`, and `make`, which makes elements of text."""
 
 
-def render(template: str, *, title: str, style: str, script: str, data: Any) -> str:
+_FRAME = read(__file__, "page.html")
+"""What every page has around its body."""
+
+
+def render(body: str, *, title: str, style: str, script: str, data: Any) -> str:
     """The page as HTML.
 
     Args:
-        template: with the placeholders policy, title, style, script and data in double braces.
+        body: what stands in the page's body before its data and script; {{title}} stands for the title.
         data: JSON values for the page's script.
     """
     policy = (
@@ -49,8 +53,8 @@ def render(template: str, *, title: str, style: str, script: str, data: Any) -> 
         "script": script,
         "data": _inert(orjson.dumps(data).decode()),
     }
-    # Cut the template at its placeholders, once: what is put in is never looked at again.
-    first, *rest = template.split("{{")
+    # Cut the page at its placeholders, once: what is put in is never looked at again.
+    first, *rest = _FRAME.replace("{{body}}", body).split("{{")
     return first + "".join(parts[name] + after for name, after in (piece.split("}}", 1) for piece in rest))
 
 

@@ -21,6 +21,7 @@ from pydantic import Field, model_validator
 from ..reader import Dataset
 from ..recipe import digest_of
 from ..record import add_check
+from ..sources.dataset import shard_inputs
 from ..stage import Context, Input, Item, Merged, Slice, Source
 from .cluster import Duplicate, clusters
 from .minhash import MinHash
@@ -78,11 +79,7 @@ class Dedup(Source):
         ids = [one for dataset in datasets for one in dataset.samples["id"].to_pylist()]
         size, first = unit_items or 2000, 0
         for at, dataset in enumerate(datasets):
-            name = str(dataset.info["job"])
-            inputs = {
-                row["shard"]: Input(f"{name}/{row['path']}", row["bytes"], "", row["sha256"])
-                for row in dataset.shards.to_pylist()
-            }
+            inputs = shard_inputs(dataset, str(dataset.info["job"]))
             shards = dataset.samples["shard"].to_pylist()
             for start in range(0, len(dataset), size):
                 stop = min(start + size, len(dataset))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
@@ -11,6 +11,19 @@ from ..errors import UserError
 from ..reader import Dataset
 from ..recipe import Bytes
 from ..stage import Context, Input, Item, Slice, Source
+
+
+def shard_inputs(dataset: Dataset, place: str) -> dict[str, Input]:
+    """The data set's shards as inputs of a plan, by name; `place` is what the plan calls the data set."""
+    rows = dataset.shards.to_pylist()
+    return {row["shard"]: Input(f"{place}/{row['path']}", row["bytes"], "", row["sha256"]) for row in rows}
+
+
+def stored_items(dataset: Dataset, numbers: Iterable[int]) -> Iterator[Item]:
+    """The data set's samples by number, each an item known by its id."""
+    for at in numbers:
+        sample = dataset.samples["id"][at].as_py()
+        yield Item(sample, sample, lambda at=at: dataset[at])  # type: ignore[misc]
 
 
 class _Samples(Source):
@@ -39,21 +52,14 @@ class _Samples(Source):
 
     def inputs(self, dataset: Dataset) -> dict[str, Input]:
         """The data set's shards by name."""
-        place = dataset.info.get("name") if self.job is None else self.job
-        return {
-            row["shard"]: Input(f"{place}/{row['path']}", row["bytes"], "", row["sha256"])
-            for row in dataset.shards.to_pylist()
-        }
+        return shard_inputs(dataset, str(dataset.info.get("name") if self.job is None else self.job))
 
     def semantic(self) -> dict[str, Any]:
         # Where an output lies is not what is in it: the digests of its shards are.
         return self.model_dump(mode="json", exclude={*self.operational, "out"})
 
     def read(self, where: dict[str, Any], inputs: tuple[Input, ...], context: Context) -> Iterator[Item]:
-        dataset = self.open_dataset(context)
-        for at in range(where["start"], where["stop"]):
-            sample = dataset.samples["id"][at].as_py()
-            yield Item(sample, sample, lambda at=at: dataset[at])  # type: ignore[misc]
+        return stored_items(self.open_dataset(context), range(where["start"], where["stop"]))
 
 
 class DatasetSource(_Samples):
@@ -102,10 +108,7 @@ class Compact(_Samples):
                 yield Slice({"samples": part}, len(part), used)
 
     def read(self, where: dict[str, Any], inputs: tuple[Input, ...], context: Context) -> Iterator[Item]:
-        dataset = self.open_dataset(context)
-        for at in where["samples"]:
-            sample = dataset.samples["id"][at].as_py()
-            yield Item(sample, sample, lambda at=at: dataset[at])  # type: ignore[misc]
+        return stored_items(self.open_dataset(context), where["samples"])
 
 
 def _pack(members: list[int], columns: list[dict[str, Any]], limit: int) -> Iterator[list[int]]:
