@@ -22,6 +22,7 @@ from .masks import Mask
 from .passage import copied
 from .phrases import opened
 from .restate import sentence
+from .wording import series
 
 _COPIED = 0.55
 _CODE = r"`[^`\s](?:[^`\n]{0,98}[^`\s])?`"
@@ -92,7 +93,7 @@ def _notes(found: list[Record], rng: random.Random) -> str:
             lines.append(f"- {given}: {'; '.join(_assumptions(one, rng))}.")
         lines.append(f"- {follows}: {one.claim}.")
         if one.used:
-            lines.append(f"- {proof}: {_series(one.used)}.")
+            lines.append(f"- {proof}: {series(one.used)}.")
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
@@ -108,7 +109,7 @@ def _outline(found: list[Record], rng: random.Random) -> str:
         if one.hypotheses or one.apart:
             lines.append(f"   {under}: {'; '.join(_assumptions(one, rng))}.")
         if one.used:
-            lines.append(f"   {by}: {_series(one.used)}.")
+            lines.append(f"   {by}: {series(one.used)}.")
         if comment := _comment(one.comment, rng):
             lines.append(f"   {comment}")
         parts.append("\n".join(lines))
@@ -156,7 +157,3 @@ def _assumptions(one: Record, rng: random.Random) -> list[str]:
 
 def _article(noun: str) -> str:
     return "an" if noun[0] in "aeiou" else "a"
-
-
-def _series(names: list[str] | tuple[str, ...]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

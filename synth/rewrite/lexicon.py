@@ -362,56 +362,6 @@ it'll = it will
 let's = let us
 """
 
-VERBS = """
-return = give back
-contain = hold
-provide = supply
-create = make|produce
-modify = alter|change
-alter = change|modify
-perform = carry out
-compute = calculate|work out
-calculate = compute|work out
-ensure = guarantee
-guarantee = ensure
-generate = produce
-remove = delete
-delete = remove
-ignore = disregard
-disregard = ignore
-indicate = show|signal
-happen = occur
-retrieve = fetch
-construct = build
-build = construct
-select = choose|pick
-choose = select|pick
-display = show
-permit = allow
-require = need|call for
-use = employ|make use of
-satisfy = fulfil
-utilise = use
-utilize = use
-employ = use
-examine = inspect
-inspect = examine
-store = keep
-execute = run
-handle = deal with
-supply = provide
-acquire = obtain
-obtain = get
-discard = throw away
-assume = suppose
-"""
-"""Verbs by base form; the forms are made. Of these, some are nouns as well and count only where they must be verbs."""
-
-NO_PARTICIPLE = frozenset({"return", "require", "represent", "denote", "assume", "happen", "occur", "discard"})
-"""Verbs whose participle or other forms do not exchange as the others do."""
-NOUNS_TOO = frozenset(str.split("require use return display store offer supply handle permit build guarantee"))
-"""Base forms that may be nouns: exchanged only behind `to` and modal verbs."""
-
 OPENERS = frozenset(
     {
         "however", "therefore", "thus", "hence", "moreover", "furthermore", "additionally", "similarly", "likewise",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 import re
 
-from .lexicon import NO_PARTICIPLE, NOUNS_TOO, PHRASES, VERBS
+from .lexicon import PHRASES
 from .masks import HIDDEN
-from .verbs import participle, third
+from .verbs import EXCHANGED, NO_PARTICIPLE, NOUNS_TOO, participle, third
 
 _VERB_FOLLOWS = str.split("to can may must should will could would not they you we We")
 _BEFORE_VERB = f"(?:{'|'.join(f'(?<={word} )' for word in _VERB_FOLLOWS)})"
@@ -57,7 +57,7 @@ def _table() -> list[tuple[str, str, list[str]]]:
         phrase, _, others = line.partition(" = ")
         end = r"(?!\w)" if phrase[-1].isalnum() else ""
         found.append((re.escape(phrase) + end, phrase, others.split("|")))
-    for line in VERBS.strip().splitlines():
+    for line in EXCHANGED.strip().splitlines():
         base, _, others = line.partition(" = ")
         mine = _forms(base)
         theirs = [_forms(other) for other in others.split("|")]
