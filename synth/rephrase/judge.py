@@ -15,6 +15,7 @@ from pydantic import PrivateAttr
 from ...pipelines.errors import UserError
 from ...pipelines.stage import Context, Filtered, InvalidInput, Stage
 from ..verify.result import Check
+from ..verify.rules import Rules
 from ..verify.verify import VERSION as VERIFIER
 from . import prompts
 from .judging import Judge
@@ -44,6 +45,7 @@ class JudgeAgain(Stage):
 
     _judge: Judge | None = PrivateAttr(default=None)
     _prompts: dict[str, Prompt] = PrivateAttr(default_factory=dict)
+    _rules: dict[tuple[str, str], Rules] = PrivateAttr(default_factory=dict)
 
     def environment(self) -> dict[str, str]:
         return {"verifier": str(VERIFIER)}
@@ -74,9 +76,10 @@ class JudgeAgain(Stage):
         style = rewrite["style"]
         if style not in self._prompts:
             raise InvalidInput("no_prompt", f"there is no prompt {style!r} to judge by")
-        prompt = self._prompts[style]
-        overrides = {**self.rules.get("all", {}), **self.rules.get(style, {})}
-        rules = prompt.verifier_rules(overrides, rewrite["backend"])
+        prompt, key = self._prompts[style], (style, rewrite["backend"])
+        if key not in self._rules:
+            self._rules[key] = prompt.rules_under(self.rules, rewrite["backend"])
+        rules = self._rules[key]
         assert self._judge is not None
         found: list[tuple[str, Sequence[Check]]] = []
         for chunk in rewrite["chunks"]:

@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
 from datatrove.data import Document
 
 from ...pipelines.markdown import table
 from ...pipelines.stage import seeded_rng
+from ..verify.facts import fact_sheet
+from ..verify.grams import copy_rate, grams
 from ..verify.sentences import estimate
 from .reasons import REASONS
 from .rows import codes_of, rewrite_of
@@ -107,8 +108,7 @@ def measure(records: Iterable[Document], *, shown: int = 20, edits: int = 400, s
         rewrite = rewrite_of(record)
         if not rewrite:
             continue
-        document = orjson.loads(record.metadata["extra"]).get("document")
-        if document:
+        if document := rewrite["document"]:
             found.documents += 1
             found.chunks += document["chunks"]
             found.left_out.update(document["left_out"])
@@ -160,7 +160,7 @@ def _count(facts: StyleFacts, chunk: dict[str, Any], text: str, source: str, edi
     facts.repaired += chunk["attempts"] > 1
     facts.tokens += estimate(text)
     values = {name: value for name, value, *_ in chunk["checks"]}
-    facts.copied += values.get("copied", copied(source, text))
+    facts.copied += values["copied"] if "copied" in values else copied(source, text)
     facts.openings[opening(text)] += 1
     if facts.edits < edits:
         facts.edits += 1
@@ -175,15 +175,9 @@ def opening(text: str) -> tuple[str, ...]:
     return tuple(_LETTERS.findall(" ".join(lines[:12]).lower())[:OPENING])
 
 
-def copied(source: str, text: str, size: int = 8) -> float:
-    """Which share of the runs of eight words stands in the source."""
-    own, theirs = (_grams(_WORD.findall(one.lower()), size) for one in (text, source))
-    known = set(theirs)
-    return sum(gram in known for gram in own) / max(len(own), 1)
-
-
-def _grams(words: list[str], size: int) -> list[tuple[str, ...]]:
-    return [tuple(words[at : at + size]) for at in range(len(words) - size + 1)]
+def copied(source: str, text: str) -> float:
+    """Which share of the text's runs of eight words stands in the source, as the verifier counts it."""
+    return copy_rate(grams(fact_sheet(text)), frozenset(grams(fact_sheet(source))))
 
 
 def edit_distance(source: str, text: str) -> float:

@@ -21,6 +21,7 @@ from ...pipelines.card import TOLD
 from ...pipelines.errors import UserError
 from ...pipelines.markdown import table
 from ...pipelines.reader import Dataset
+from ...pipelines.sources.dataset import shard_inputs, stored_items
 from ...pipelines.stage import Context, Input, Item, Slice, Source
 from .measures import in_words, measure, opening
 from .rows import rewrite_of
@@ -68,8 +69,7 @@ class Mix(Source):
                 fresh = order if self.openings is None else _fresh(dataset, order, self.openings)
                 taken, alike = _fitting(fresh, lengths[1], room), len(order) - len(fresh)
             name = self.jobs[at]
-            inputs = {row["shard"]: Input(f"{name}/{row['path']}", row["bytes"], "", row["sha256"])
-                      for row in dataset.shards.to_pylist()}  # fmt: skip
+            inputs = shard_inputs(dataset, name)
             shards = dataset.samples["shard"].to_pylist()
             for start in range(0, len(taken), size):
                 part = taken[start : start + size]
@@ -79,10 +79,7 @@ class Mix(Source):
                 yield Slice(told, len(part), used)
 
     def read(self, where: dict[str, Any], inputs: tuple[Input, ...], context: Context) -> Iterator[Item]:
-        dataset = Dataset.open(context.output, job=where["job"])
-        for at in where["samples"]:
-            sample = dataset.samples["id"][at].as_py()
-            yield Item(sample, sample, lambda at=at: dataset[at])  # type: ignore[misc]
+        return stored_items(Dataset.open(context.output, job=where["job"]), where["samples"])
 
     def files(self, context: Context, slices: Sequence[dict[str, Any]]) -> Iterable[tuple[str, bytes]]:
         """`mix.json`: what was wanted and what was got, in samples and characters."""

@@ -84,6 +84,10 @@ class Prompt(BaseModel):
         turns = (("system", self.system), ("user", self.user))
         return tuple(Message(role, _filled(template, values)) for role, template in turns if template)
 
+    def rules_under(self, overrides: Mapping[str, Mapping[str, Any]], backend: str) -> Rules:
+        """`verifier_rules` with what a recipe sets otherwise, by style or under `all`."""
+        return self.verifier_rules({**overrides.get("all", {}), **overrides.get(self.id, {})}, backend)
+
     def instruction(self) -> str:
         """The prompt's own words, without anything of a source: what an answer must not repeat."""
         return _VARIABLE.sub("\n", f"{self.system}\n{self.user}")

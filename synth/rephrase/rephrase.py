@@ -189,8 +189,7 @@ class Rephrase(Asking):
         return prompts.chosen(self.styles, folder)
 
     def _rules(self, chosen: dict[str, Prompt]) -> dict[str, Rules]:
-        return {name: one.verifier_rules({**self.rules.get("all", {}), **self.rules.get(name, {})}, self.backend)
-                for name, one in chosen.items()}  # fmt: skip
+        return {name: one.rules_under(self.rules, self.backend) for name, one in chosen.items()}
 
 
 class _State:

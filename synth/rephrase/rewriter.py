@@ -88,7 +88,7 @@ class Rewriter:
             "title": layout.title, "outline": layout.outline, "tail": tail(before), "chunk": source,
             "perspective": PERSPECTIVES.get(assignment.perspective, assignment.perspective), "length": instruction,
         }  # fmt: skip
-        messages = prompt.messages(values)
+        messages = first = prompt.messages(values)
         room = max(_LEAST_ROOM, round(_ROOM * share * max(estimate(source), len(source) // 4)))
         asked = Asked(part)
         for attempt in range(1, rules.attempts + 1):
@@ -105,7 +105,7 @@ class Rewriter:
             if verdict.verdict != "repair":
                 break
             again = _again(verdict.checks, source, answer)
-            messages = (*prompt.messages(values), Message("assistant", reply.text), again)
+            messages = (*first, Message("assistant", reply.text), again)
         return asked
 
 

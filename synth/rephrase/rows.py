@@ -89,9 +89,12 @@ def row(document: Document, run: Sequence[Asked], made: Made, sheets: bool = Fal
 
 
 def rewrite_of(record: Document) -> dict[str, Any]:
-    """What `row` put into `extra`, with the source's text as `source`; an empty dict if the record is none of its."""
+    """What `row` put into `extra`, with the source's text as `source` and, in a document's first record, what is said
+    of the whole as `document`; an empty dict if the record is none of its."""
     extra: dict[str, Any] = orjson.loads(record.metadata.get("extra") or "{}")
-    return {**extra["rewrite"], "source": extra["written_from"]} if "rewrite" in extra else {}
+    if "rewrite" not in extra:
+        return {}
+    return {**extra["rewrite"], "source": extra["written_from"], "document": extra.get("document")}
 
 
 def judged_again(record: Document, rewrite: dict[str, Any], verdicts: Sequence[tuple[str, Sequence[Check]]]) -> None:
