@@ -6,6 +6,7 @@ on answers that were paid for once: what was quarantined may come back, and what
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -57,7 +58,7 @@ class JudgeAgain(Stage):
                 raise UserError(f"synth.judge: rules for {name!r}, which is no prompt; there are: {', '.join(known)}")
             some = known[name] if name != "all" else next(iter(known.values()))
             some.verifier_rules(overrides)
-        return {} if self.prompts is None else {f"prompt {name}": one.sha256[:16] for name, one in known.items()}
+        return {"prompts": hashlib.sha256(prompts.lock_of(known)).hexdigest()[:16]}  # their rules are what it judges by
 
     def open(self, context: Context) -> None:
         self._judge, self._prompts = Judge(self.maths), self._known(context)

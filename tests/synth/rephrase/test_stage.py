@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -18,9 +19,11 @@ from k3data.pipelines.look import plan_facts, rejects_relation
 from k3data.pipelines.run import Options
 from k3data.pipelines.run import run as run_recipe
 from k3data.pipelines.screen import Quiet
+from k3data.pipelines.stage import Context
 from k3data.pipelines.verify import verify
 from k3data.synth.chat.store import Calls
-from k3data.synth.rephrase import report
+from k3data.synth.rephrase import prompts, report
+from k3data.synth.rephrase.judge import JudgeAgain
 from k3data.synth.rephrase.rows import codes_of, rewrite_of
 from k3data.synth.verify.edits import rewritten
 from k3data.tests.pipelines.toy import tar_bytes
@@ -237,6 +240,16 @@ def test_other_rules_judge_again_without_a_call(made):
     assert len(list(k3data.open(out, job="accepted"))) < len(before)
     assert {code for code, in rejects_relation(str(out), "accepted", None).select("code").fetchall()} >= {"copy"}
     assert len(server.seen) == calls
+
+
+def test_a_prompt_whose_rules_change_is_judged_again(folder):
+    context = Context(3, "rewriting", "accepted", "", folder, base=folder)
+    shutil.copytree(prompts.FOLDER, folder / "own")
+    shipped, own = JudgeAgain(), JudgeAgain(prompts="own")
+    assert shipped.reads(context) == own.reads(context)
+    path = folder / "own" / "faq.md"
+    path.write_text(path.read_text().replace("style: free", "style: qa"))
+    assert shipped.reads(context) != own.reads(context)
 
 
 def test_a_plan_tells_the_cost_from_a_pilot_and_the_run_does_not_pay_it_again(folder, server):
