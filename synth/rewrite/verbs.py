@@ -178,8 +178,8 @@ obtain = get
 discard = throw away
 assume = suppose
 """
-"""Verbs that may stand for each other, by base form, a line `verb = others`; the forms are made. Of these, some are nouns
-as well and count only where they must be verbs."""
+"""Verbs that may stand for each other, by base form, a line `verb = others`; the forms are made. Of these, some are
+nouns as well and count only where they must be verbs."""
 
 NO_PARTICIPLE = frozenset({"return", "require", "represent", "denote", "assume", "happen", "occur", "discard"})
 """Verbs whose participle or other forms do not exchange as the others do."""
