@@ -24,7 +24,6 @@ from .parse_structures import Structures
 from .parse_units import Units
 from .values import Both, Either, Interval, Member, Number, Relation, Sequence, SetExpr, Value
 
-_CLOSERS = {"(": ")", "[": "]", "\\{": "\\}", "{": "}", "⌊": "⌋", "⌈": "⌉"}
 _MAX_DEPTH = 60
 
 
