@@ -33,7 +33,7 @@ class View(NamedTuple):
     def numbers(self) -> Iterator[int]:
         """The clauses that say something: questions do not, nor do clauses that the other text has nothing of."""
         for clause, (low, high, sentence) in enumerate(self.parts.spans):
-            asks = self.sheet.text[self.sheet.sentences[sentence].end - 1] == "?"
+            asks = _asks(self.sheet, sentence)
             if low < high and self.found.regions[clause] and not asks:
                 yield clause
 
@@ -53,7 +53,7 @@ class View(NamedTuple):
         numbers = {self.others.spans[one][2] for one in self.found.regions[clause]}
         numbers |= {self.others.parents[number] for number in numbers} - {-1}
         for number in list(numbers):  # of a question, what it is answered first
-            if self.other.text[self.other.sentences[number].end - 1] == "?" and number + 1 < len(self.other.sentences):
+            if _asks(self.other, number) and number + 1 < len(self.other.sentences):
                 numbers.add(number + 1)
         found = []
         for number in sorted(numbers):
@@ -67,7 +67,7 @@ class View(NamedTuple):
         for number in {self.others.spans[one][2] for one in self.found.regions[clause]}:
             answered, after = self.others.parents[number], min(number + 1, len(self.other.sentences) - 1)
             for asking, told in ((answered, answered), (number, after)):
-                if asking >= 0 and self.other.text[self.other.sentences[asking].end - 1] == "?":
+                if asking >= 0 and _asks(self.other, asking):
                     found += self.other.words[slice(*self.other.sentences[told][2:4])]
         return found
 
@@ -95,6 +95,11 @@ class View(NamedTuple):
         if low == high:
             return sheet.sentences[sentence].start, sheet.sentences[sentence].end
         return sheet.starts[low], sheet.ends[high - 1]
+
+
+def _asks(sheet: FactSheet, sentence: int) -> bool:
+    """Whether a sentence is a question."""
+    return sheet.text[sheet.sentences[sentence].end - 1] == "?"
 
 
 def views(source: Source, rewrite: FactSheet) -> tuple[View, View]:
