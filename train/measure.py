@@ -79,6 +79,7 @@ def measure(
     if deadline - time.perf_counter() < _LEAST_SECONDS:
         return {"skipped": "no time is left"}
     _forget(ranks.device)
+    graphs = counters["stats"]["unique_graphs"]
     with tempfile.TemporaryDirectory() as folder:
         last: dict[str, Any] = {}
         run = RunFolder(folder, mirror=lambda event, values: last.update(values) if event == "step" else None)
@@ -106,7 +107,7 @@ def measure(
             "tokens_per_s": round(stage.config.batch_tokens / statistics.median(seconds)),
             "mfu": last["mfu"] and last["mfu"] * last["seconds"] / statistics.median(seconds),
             "memory_gib": round(last["memory_gib"], 2), "losses": losses[:3],
-            "graphs": int(counters["stats"]["unique_graphs"]),
+            "graphs": int(counters["stats"]["unique_graphs"] - graphs),
         }  # fmt: skip
         figures |= _traced(step) if ranks.device.type == "cuda" else _counted(step, compile_)
         run.close()
