@@ -36,34 +36,42 @@ _SHARED = 227 * 1024
 
 
 def compiled(name: str, head_dim: int, flags: dict[str, bool], launch: Launch | None = None) -> dict[str, int]:
-    """Of one kernel: registers and bytes of stack a thread, bytes of shared memory, instructions, spills.
-
-    `flags` are constants of the kernel such as PACKED; all are False unless given. Raises what the compiler raises, and
-    ValueError for more shared memory than an H200 has.
-    """
-    kernel = KERNELS[name]
+    """Of one kernel of KDA, as `of_kernel` says. `flags` are constants of it such as PACKED, False unless given."""
     launch = launch or getattr(launches(head_dim, head_dim), name)
     sizes = {"K": head_dim, "V": head_dim, "SLICE": launch.slice, "WARPS": launch.num_warps}
-    constants: dict[str, Any] = {}
-    signature, aligned = {}, {}
-    for place, argument in enumerate(kernel.arg_names):
-        pointer = argument.removesuffix("_ptr")
-        if argument == "PRECISION":
-            constants[argument] = launch.precision
-        elif argument.isupper() and argument not in "TH":
-            constants[argument] = sizes.get(argument, flags.get(argument, False))
-        elif pointer != argument:
-            kind = "i32" if pointer in _INTEGERS else "fp32" if pointer in _WIDE else "bf16"
-            signature[argument], aligned[(place,)] = f"*{kind}", [["tt.divisibility", 16]]
-        else:
-            signature[argument] = "fp32" if argument in ("scale", "lower_bound") else "i32"
-        if argument in constants:
-            signature[argument] = "constexpr"
-    options = {key: value for key, value in launch.options().items() if value is not None}
+    arguments = {argument: argument.removesuffix("_ptr") for argument in KERNELS[name].arg_names}
+    constants = {
+        argument: launch.precision if argument == "PRECISION" else sizes.get(argument, flags.get(argument, False))
+        for argument in arguments
+        if argument.isupper() and argument not in "TH"
+    }
+    types = {
+        argument: "*i32" if pointer in _INTEGERS else "*fp32" if pointer in _WIDE else "*bf16"
+        for argument, pointer in arguments.items()
+        if pointer != argument
+    }
+    return of_kernel(KERNELS[name], constants, {"scale": "fp32", "lower_bound": "fp32", **types}, launch.options())
+
+
+def of_kernel(
+    kernel: Any, constants: dict[str, Any], types: dict[str, str], options: dict[str, int | None]
+) -> dict[str, int]:
+    """Registers and bytes of stack a thread, bytes of shared memory, instructions, spills.
+
+    `types` are Triton's names, such as "*bf16" (aligned to 16 bytes) or "fp32"; an argument that is in neither is an
+    int32. Raises what the compiler raises, and ValueError for more shared memory than an H200 has.
+    """
+    signature = {name: "constexpr" if name in constants else types.get(name, "i32") for name in kernel.arg_names}
+    aligned = {
+        (place,): [["tt.divisibility", 16]]
+        for place, name in enumerate(kernel.arg_names)
+        if signature[name].startswith("*")
+    }
     source = ASTSource(kernel, signature, constexprs=constants, attrs=aligned)
+    options = {key: value for key, value in options.items() if value is not None}
     found = triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
     if found.metadata.shared > _SHARED:
-        raise ValueError(f"{name} wants {found.metadata.shared} bytes of shared memory")
+        raise ValueError(f"{kernel.__name__} wants {found.metadata.shared} bytes of shared memory")
     with tempfile.TemporaryDirectory() as folder:
         cubin = Path(folder) / "kernel.cubin"
         cubin.write_bytes(found.asm["cubin"])
