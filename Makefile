@@ -60,7 +60,7 @@ test: lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS) --dist loadfile -m "not slow"
 
 test-all: lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --hypothesis-profile search
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -7,10 +7,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 from k3data.pipelines.bench.s3 import Bucket, new_bucket, s3_server
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+
+# `make test` draws the same examples each time, so that it fails for what changed alone; `make test-all` searches anew.
+settings.register_profile("search", suppress_health_check=[HealthCheck.too_slow])  # of machines, not of what is tested
+settings.register_profile("repeatable", settings.get_profile("search"), derandomize=True, database=None)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session")

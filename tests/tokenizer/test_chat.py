@@ -82,7 +82,7 @@ def test_what_is_rendered_reads_back(conversation):
 @settings(max_examples=300, deadline=None)
 def test_marks_do_not_depend_on_what_is_written(text, name, value):
     def marks(text, name, value):
-        call = Call(name, {name: value, "n": [value]})
+        call = Call(name, {name: value, name + "n": [value]})
         conversation = Conversation(
             (System(text), User(text), Assistant(text, text, (call,)), ToolResult(name, 1, text)),
             (Tool(name, value, {value: value}),),
