@@ -1,0 +1,45 @@
+"""How each kernel is launched, by the channels of a row. Nothing is tuned at run time, and no length is part of a key.
+
+All of them are bound by bandwidth, so what counts is how many bytes are on their way: a thread asks for 16 bytes of
+each tensor at once (8 numbers of bf16), and as many threads as registers allow do so. What is here has run in the
+interpreter and been compiled for an H200 (`registers.py`), and has yet to run there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import triton
+
+PROGRAMS = 528
+"""Of a backward kernel: four for each multiprocessor of an H200. Each sums what its rows give to the gradients of
+weights; a constant, so that the order of these sums is the same everywhere."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    width: int
+    """Columns of a block: channels, up to a power of two."""
+
+    rows: int
+    num_warps: int
+    held: bool = True
+    """Whether a program keeps all its sources in registers, or reads them again, from the cache, for each use."""
+
+    registers: int | None = None
+    """Most registers of a thread: fewer make room for more programs on a multiprocessor."""
+
+    def options(self) -> dict[str, int | None]:
+        return {"num_warps": self.num_warps, "num_stages": 1, "maxnreg": self.registers}
+
+
+def mix_launch(channels: int, sources: int, backward: bool) -> Launch:
+    """A thread has eight numbers of a row of each source, up to 2,048 channels; more rows where sources are few."""
+    width = max(16, triton.next_power_of_2(channels))
+    if width > 2048:
+        return Launch(width, rows=1, num_warps=16, held=False)
+    rows = max(1, 1024 // width)
+    num_warps = max(4, width // 256)
+    if sources <= 2 and not backward:
+        rows *= 2
+    return Launch(width, rows, num_warps)
