@@ -18,11 +18,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from .feed_forward import FeedForward
 from .kda.layer import KimiDeltaAttention
-from .loss import of_chunk
+from .loss import OfChunk, of_chunk, slice_tokens
 from .mla import GatedMLA
 from .moe import LatentMoE
 from .transformer import K3Model, Layer
@@ -52,6 +53,25 @@ class Piece:
         return self.plain(self.module, *inputs)
 
 
+class OfChunks:
+    """The loss of a slice compiled for `rows` tokens; a slice that has fewer is filled up."""
+
+    def __init__(self, compiled: OfChunk, rows: int) -> None:
+        self.compiled = compiled
+        self.rows = rows
+
+    def __call__(
+        self, logits_CV: Tensor, words_C1: Tensor, weights_C1: Tensor, z: float, dtype: torch.dtype | None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        C = len(logits_CV)
+        # Rows of zeros are of the first word, and weigh nothing.
+        logits_CV, words_C1, weights_C1 = (
+            F.pad(x, (0, 0, 0, max(0, self.rows - C))) for x in (logits_CV, words_C1, weights_C1)
+        )
+        losses_C, sums_2, dlogits_CV = self.compiled(logits_CV, words_C1, weights_C1, z, dtype)
+        return losses_C[:C], sums_2, None if dlogits_CV is None else dlogits_CV[:C]
+
+
 def compile_blocks(model: K3Model, backend: str | Callable[..., Any] = "inductor") -> None:
     """Puts pieces in the place of methods. Nothing is compiled before it runs; what cannot be is an error then."""
     torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, _SHAPES)
@@ -66,4 +86,6 @@ def compile_blocks(model: K3Model, backend: str | Callable[..., Any] = "inductor
             continue
         for name in PIECES[kind]:
             setattr(module, name, Piece(module, getattr(kind, name), made[kind, name]))
-    model.of_chunk = torch.compile(of_chunk, **options)
+    if model.of_chunk is None or isinstance(model.of_chunk, OfChunks):  # else it is a kernel
+        rows = slice_tokens(model.config.vocab_size, model.embedding.weight.device)
+        model.of_chunk = OfChunks(torch.compile(of_chunk, **options), rows)

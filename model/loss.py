@@ -19,9 +19,14 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from .kda.inputs import compute_dtype, to_device
+
+
+def slice_tokens(words: int, device: torch.device) -> int:
+    """Tokens of a slice unless given: on a GPU so many that their logits take 512 MiB, since every slice reads and
+    writes the gradient of the whole head; at least 1,024."""
+    return max(1024, 2**27 // words) if device.type == "cuda" else 1024
 
 
 class TokenLoss(NamedTuple):
@@ -67,7 +72,7 @@ class Targets(NamedTuple):
 
 def chunked_cross_entropy(
     hidden_TD: Tensor, head_VD: Tensor, targets_T: Tensor, weights_T: Tensor | None = None, *,
-    vocab_size: int | None = None, z_loss: float = 0.0, chunk_size: int = 1024,
+    vocab_size: int | None = None, z_loss: float = 0.0, chunk_size: int | None = None,
 ) -> TokenLoss:  # fmt: skip
     """The loss of `targets_T` (int64) under softmax(hidden · headᵀ); `hidden` and `head` have one dtype.
 
@@ -89,15 +94,15 @@ def chunked_cross_entropy(
 
 def cross_entropy(
     hidden_TD: Tensor, head_VD: Tensor, targets: Targets, *, vocab_size: int | None = None, z_loss: float = 0.0,
-    chunk_size: int = 1024, of_chunk: OfChunk | None = None,
+    chunk_size: int | None = None, of_chunk: OfChunk | None = None,
 ) -> TokenLoss:  # fmt: skip
     """The same for `targets` on the device of the hidden states; waits for nothing.
 
-    `of_chunk` is the function of that name compiled, if at all: the last slice is then filled up, so that all have one
-    shape.
+    `of_chunk` does what the function of that name here does: that one compiled, or a kernel.
     Raises ValueError for shapes that do not fit.
     """
     _check(hidden_TD, head_VD, targets)
+    chunk_size = slice_tokens(len(head_VD), hidden_TD.device) if chunk_size is None else chunk_size
     if chunk_size < 1:
         raise ValueError(f"chunk_size is {chunk_size}, and must be at least 1")
     weights_N = targets.weights_N.to(compute_dtype(hidden_TD))
@@ -132,20 +137,18 @@ class _ChunkedLoss(torch.autograd.Function):
         dhead_VD = torch.zeros(head_VD.shape, dtype=wide, device=head_VD.device) if differentiate else None
         sums_2 = torch.zeros(2, dtype=wide, device=hidden_TD.device)
         losses_N = torch.empty(len(targets.at_N), dtype=wide, device=hidden_TD.device)
-        make, fill = (settings.of_chunk, size) if settings.of_chunk else (of_chunk, 0)
+        make = settings.of_chunk or of_chunk
         for start in range(0, len(targets.at_N), size):
             at_C, words_C, weights_C = (part[start : start + size] for part in targets[1:])
             chunk_CD = _operand(hidden_TD[at_C])
-            logits_CV, words_C1, weights_C1 = (
-                _filled(x, fill) for x in (_product(chunk_CD, words_VD.T), words_C[:, None], weights_C[:, None])
+            logits_CV, dtype = _product(chunk_CD, words_VD.T), chunk_CD.dtype if differentiate else None
+            losses_C, chunk_sums_2, dlogits_CV = make(
+                logits_CV, words_C[:, None], weights_C[:, None], settings.z, dtype
             )
-            dtype = chunk_CD.dtype if differentiate else None
-            losses_C, chunk_sums_2, dlogits_CV = make(logits_CV, words_C1, weights_C1, settings.z, dtype)
-            losses_N[start : start + size] = losses_C[: len(at_C)]
+            losses_N[start : start + size] = losses_C
             sums_2 += chunk_sums_2
             if dlogits_CV is None or dhidden_TD is None or dhead_VD is None:
                 continue
-            dlogits_CV = dlogits_CV[: len(at_C)]
             dhidden_TD[at_C] = _product(dlogits_CV, words_VD).to(dhidden_TD.dtype)
             _add_product(dhead_VD[: settings.words], dlogits_CV.T, chunk_CD)
         ctx.gradients = dhidden_TD, None if dhead_VD is None else dhead_VD.to(head_VD.dtype)
@@ -179,11 +182,6 @@ def of_chunk(
 
 
 OfChunk = Callable[[Tensor, Tensor, Tensor, float, torch.dtype | None], tuple[Tensor, Tensor, Tensor | None]]
-
-
-def _filled(x_CX: Tensor, rows: int) -> Tensor:
-    """With rows of zeros, up to that many: they are of the first word, and weigh nothing."""
-    return x_CX if len(x_CX) >= rows else F.pad(x_CX, (0, 0, 0, rows - len(x_CX)))
 
 
 def _operand(x: Tensor) -> Tensor:

@@ -194,13 +194,18 @@ class K3Model(nn.Module):
         return [module for module in self.modules() if isinstance(module, QuantileBalancer)]
 
     def use_kernels(self, kernels: Literal["torch", "triton"]) -> None:
-        """Whose operators run KDA: PyTorch's, which run anywhere, or the Triton kernels, for bf16 on a GPU.
+        """Whose operators run: PyTorch's, which run anywhere, or Triton kernels where there are any, for bf16 on a GPU.
 
         Raises ConfigError when Triton is not there, or has no kernels for heads of this size.
         """
         for module in self.modules():
             if isinstance(module, KimiDeltaAttention):
                 module.use_kernels(kernels)
+        self.of_chunk = None
+        if kernels == "triton":
+            from .kernels.cross_entropy import of_chunk
+
+            self.of_chunk = of_chunk
 
     def recompute(self, on: bool = True) -> None:
         """Keep nothing of a sublayer's forward but its input, and run it again in the backward."""

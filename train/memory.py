@@ -16,12 +16,12 @@ import torch
 
 from ..model.config import ConfigError, ModelConfig
 from ..model.counts import count_parameters
+from ..model.loss import slice_tokens
 from .config import TrainConfig
 from .data import StageData
 from .parallel import Ranks
 
 _CHUNK = 64
-_LOSS_CHUNK = 1024
 
 
 def check_memory(config: TrainConfig, stages: list[StageData], ranks: Ranks) -> None:
@@ -47,8 +47,11 @@ def estimate(config: TrainConfig, tokens: int, world: int = 1) -> int:
     half = config.precision == "bf16"
     # Master weights, gradients, one momentum of Muon's or two of AdamW's, which has embedding, head and vision.
     adam = 2 * model.vocab_size * model.d_model
-    kept = (12 * parameters + 4 * adam) // world + (2 * parameters if half and world == 1 else 0)
-    loss = 4 * model.vocab_size * (model.d_model + 2 * _LOSS_CHUNK)
+    kept = (12 * parameters + 4 * adam) // world
+    if half and world == 1:
+        kept += 8 * parameters  # of all at once: copies in bf16, their gradients, and these in fp32 on their way
+    slice_ = slice_tokens(model.vocab_size, torch.device("cuda" if half else "cpu"))
+    loss = 4 * model.vocab_size * (model.d_model + 2 * slice_)
     return kept + loss + tokens * activation_bytes(model, 2 if half else 4, config.recompute)
 
 
