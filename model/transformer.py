@@ -14,7 +14,7 @@ Letters: B batch, T tokens, D model width, V words, N = B·T.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +35,7 @@ from .mla_cache import MLACache
 from .moe import LatentMoE
 from .mtp import NextNextToken
 from .norm import RMSNorm
+from .operators import Kernels, use_kernels
 from .quantile_balancing import QuantileBalancer
 from .vision.preprocess import Grid, Patches
 from .vision.projector import VisionEncoder
@@ -193,14 +194,9 @@ class K3Model(nn.Module):
         """Those of all mixtures of experts, in the order of the layers; for `quantile_balancing.balance`."""
         return [module for module in self.modules() if isinstance(module, QuantileBalancer)]
 
-    def use_kernels(self, kernels: Literal["torch", "triton"]) -> None:
-        """Whose operators run: PyTorch's, which run anywhere, or Triton kernels where there are any, for bf16 on a GPU.
-
-        Raises ConfigError when Triton is not there, or has no kernels for heads of this size.
-        """
-        for module in self.modules():
-            if isinstance(module, KimiDeltaAttention):
-                module.use_kernels(kernels)
+    def use_kernels(self, kernels: Kernels) -> None:
+        """As the function of that name says; the loss, too, is by the kernels then."""
+        use_kernels(self, kernels)
         self.of_chunk = None
         if kernels == "triton":
             from .kernels.cross_entropy import of_chunk

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,7 @@ from torch.nn import functional as F
 from ..attention import Groups
 from ..config import ConfigError, ModelConfig
 from ..norm import RMSNorm
+from ..operators import HasKernels
 from .cache import KDACache
 from .chunked import kda_chunked
 from .conv import ShortConvolution
@@ -34,7 +35,7 @@ _L2_EPS = 1e-6
 """Added to the sum of squares of a head's query or key."""
 
 
-class KimiDeltaAttention(nn.Module):
+class KimiDeltaAttention(HasKernels):
     """Parameters A_log, dt_bias, the convolutions and o_norm take part in fp32 whatever their dtype."""
 
     def __init__(self, config: ModelConfig) -> None:
@@ -56,15 +57,14 @@ class KimiDeltaAttention(nn.Module):
         self.gate_proj = nn.Linear(D, P, bias=False)
         self.o_norm = RMSNorm(kda.head_dim, config.norm_eps)
         self.o_proj = nn.Linear(P, D, bias=False)
-        self.kernels: Literal["torch", "triton"] = "torch"
-        """Which operators run it; see `use_kernels`."""
         self.reset_parameters(config.init_std)
 
-    def use_kernels(self, kernels: Literal["torch", "triton"]) -> None:
-        """Raises ConfigError when Triton is not there, or has no kernels for heads of this size."""
-        if kernels == "triton":
-            check_triton(self.config.head_dim)
-        self.kernels = kernels
+    def check_kernels(self) -> None:
+        from ..kernels.kda.op import HEAD_SIZES
+
+        if self.config.head_dim not in HEAD_SIZES:
+            heads = f"heads of {self.config.head_dim} channels"
+            raise ConfigError(f"kernels: triton has none for {heads}, only of {HEAD_SIZES}")
 
     @torch.no_grad()
     def reset_parameters(self, std: float) -> None:
@@ -181,16 +181,6 @@ class KimiDeltaAttention(nn.Module):
         for name, tensor, expected in tensors:
             if tensor.shape != expected.shape:
                 raise ValueError(f"the KDA cache's {name} is {list(tensor.shape)}, not {list(expected.shape)}")
-
-
-def check_triton(head_dim: int) -> None:
-    """Raises ConfigError when the kernels cannot be used for such heads here."""
-    try:
-        from ..kernels.kda.op import HEAD_SIZES
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"kernels: triton needs {error.name}, which is not installed here") from None
-    if head_dim not in HEAD_SIZES:
-        raise ConfigError(f"kernels: triton has none for heads of {head_dim} channels, only of {HEAD_SIZES}")
 
 
 @lru_cache(maxsize=8)

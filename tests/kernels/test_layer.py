@@ -11,6 +11,7 @@ from k3data.model.cache import HybridCache
 from k3data.model.config import ConfigError, preset
 from k3data.model.kda.cache import KDACache
 from k3data.model.kda.layer import KimiDeltaAttention
+from k3data.model.operators import use_kernels
 from k3data.model.transformer import K3Model
 
 SMOKE = preset("smoke")
@@ -24,7 +25,7 @@ def layers(device):
         torch.manual_seed(1)
         layer = KimiDeltaAttention(SMOKE)
         layer.reset_parameters(0.2)
-        layer.use_kernels(kernels)
+        use_kernels(layer, kernels)
         made.append(layer.to(device, dtype))
     return made, dtype
 

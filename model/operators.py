@@ -1,0 +1,38 @@
+"""Whose operators a module runs: PyTorch's, which run anywhere, or Triton kernels, for bf16 on a GPU.
+
+Chosen by name for a whole model, never by what a machine has: results differ by roundings, and a run that is gone on
+from elsewhere must not change.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import nn
+
+from .config import ConfigError
+
+Kernels = Literal["torch", "triton"]
+
+
+class HasKernels(nn.Module):
+    """A module some of whose operators have kernels."""
+
+    kernels: Kernels = "torch"
+
+    def check_kernels(self) -> None:
+        """Raises ConfigError when there are no kernels for a module of these sizes. Triton is there."""
+
+
+def use_kernels(module: nn.Module, kernels: Kernels) -> None:
+    """For the module and all in it. Raises ConfigError when Triton is not there, or as `check_kernels` does."""
+    found = [one for one in module.modules() if isinstance(one, HasKernels)]
+    if kernels == "triton":
+        try:
+            import triton  # noqa: F401
+        except ModuleNotFoundError:
+            raise ConfigError("kernels: triton needs triton, which is not installed here") from None
+        for one in found:
+            one.check_kernels()
+    for one in found:
+        one.kernels = kernels
