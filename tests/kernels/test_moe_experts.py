@@ -1,0 +1,348 @@
+"""The experts and the norm behind them by the kernels, against the PyTorch operators: outputs and every gradient."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+import pytest
+import torch
+import triton
+from k3data.model.bench.oracles import relative_rms
+from k3data.model.config import MoEConfig
+from k3data.model.experts import Experts
+from k3data.model.kernels.moe import op
+from k3data.model.kernels.moe.launch import ROWS, block_of, launches
+from k3data.model.kernels.moe.op import experts
+from k3data.model.norm import RMSNorm
+from k3data.model.router import Routes
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+DTYPE = torch.bfloat16 if DEVICE == "cuda" else torch.float32
+NAMES = ("dz", "dgate", "dup", "ddown", "dweights", "dnorm_weight")
+# With an eps so large, outputs and gradients depend on how large u is, and the gradient of a single p is not zero.
+OPTIONS = {"beta_gate": 3.0, "beta_up": 7.0, "eps": 0.3}
+
+
+class Ordered(NamedTuple):
+    rows_M: torch.Tensor
+    places_NK: torch.Tensor
+    ends_E: torch.Tensor
+    tiles_G2: torch.Tensor
+
+
+def ordered(experts_NK, E):
+    """What the kernel of the order gives, by sorting and loops."""
+    M = experts_NK.numel()
+    rows_M = experts_NK.flatten().argsort(stable=True)
+    places_M = torch.empty_like(rows_M)
+    places_M[rows_M] = torch.arange(M, device=rows_M.device)
+    ends = torch.bincount(experts_NK.flatten(), minlength=E).cumsum(0).tolist()
+    tiles = [
+        (e, first)
+        for e, (start, end) in enumerate(zip([0, *ends], ends, strict=False))
+        for first in range(start, end, ROWS)
+    ]
+    slots = -(-M // ROWS) + min(E, M)
+    # What stands in unused slots behind the expert is nobody's: a place far outside.
+    tiles += [(-1, 2**30)] * (slots - len(tiles))
+    made = (rows_M, places_M.view_as(experts_NK), torch.tensor(ends), torch.tensor(tiles))
+    return Ordered(*(x.to(rows_M.device, torch.int32) for x in made))
+
+
+def routed(N, K, E, generator, skew=0.0):
+    """K different experts for each token; with `skew` the first ones are taken by nearly all."""
+    scores = torch.rand(N, E, generator=generator) - skew * torch.arange(E)
+    return scores.topk(K, -1).indices
+
+
+def operands(N, K, E, L, I, *, experts_NK=None, skew=0.0, seed=0, dtype=DTYPE):  # noqa: E741
+    """z, three matrices, p, the norm's weight and the order. Gates reach into both ends of the activation."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*shape, std=1.0):
+        return (torch.randn(*shape, generator=generator) * std).to(DEVICE, dtype)
+
+    experts_NK = (routed(N, K, E, generator, skew) if experts_NK is None else experts_NK).to(DEVICE)
+    matrices = normal(E, I, L, std=3 * L**-0.5), normal(E, I, L, std=4 * L**-0.5), normal(E, L, I, std=I**-0.5)
+    p_NK = torch.rand(N, K, generator=generator).to(DEVICE) + 0.1
+    norm_weight = (1 + 0.3 * torch.randn(L, generator=generator)).to(DEVICE)
+    given = [normal(N, L), *matrices, p_NK, norm_weight]
+    return given, experts_NK
+
+
+def by_kernels(given, experts_NK, dy):
+    leaves = [x.detach().requires_grad_() for x in given]
+    y = experts(*leaves, ordered(experts_NK, len(given[1])), **OPTIONS)
+    return y.detach(), torch.autograd.grad(y, leaves, dy)
+
+
+def by_operators(given, experts_NK, dy, dtype=torch.float64):
+    z, gate, up, down, p, w = (x.detach().to(dtype).requires_grad_() for x in given)
+    E, I, L = gate.shape  # noqa: E741
+    layer = Experts(MoEConfig(experts=E, top_k=p.shape[1], latent=L, inner=I), OPTIONS["beta_gate"], OPTIONS["beta_up"])
+    norm = RMSNorm(L, OPTIONS["eps"])
+    del layer.gate_EIL, layer.up_EIL, layer.down_ELI, norm.weight
+    layer.gate_EIL, layer.up_EIL, layer.down_ELI, norm.weight = gate, up, down, w
+    y = norm(layer(z, Routes(experts_NK, p)))
+    return y.detach(), torch.autograd.grad(y, (z, gate, up, down, p, w), dy.to(dtype))
+
+
+def assert_near(found, expected, limit):
+    for name, one, other in zip(("y", *NAMES), (found[0], *found[1]), (expected[0], *expected[1]), strict=True):
+        assert relative_rms(one, other) <= limit, (name, relative_rms(one, other))
+
+
+CASES = {
+    "ragged": {"N": 150, "K": 2, "E": 3, "L": 32, "I": 24},
+    "more tiles than one an expert, few full": {"N": 140, "K": 3, "E": 4, "L": 40, "I": 16, "skew": 0.05},
+    "empty experts": {"N": 20, "K": 2, "E": 9, "L": 32, "I": 24, "skew": 1.0},
+    "one token": {"N": 1, "K": 2, "E": 4, "L": 32, "I": 24},
+    "one expert a token": {"N": 7, "K": 1, "E": 2, "L": 8, "I": 8},
+    "blocks that do not divide the widths": {"N": 30, "K": 2, "E": 3, "L": 136, "I": 104},
+    "several blocks of both widths": {"N": 20, "K": 2, "E": 3, "L": 192, "I": 192},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_outputs_and_gradients_are_the_operators(case):
+    given, experts_NK = operands(**CASES[case])
+    dy = torch.randn(given[0].shape, generator=torch.Generator().manual_seed(9)).to(given[0])
+    found = by_kernels(given, experts_NK, dy)
+    assert found[0].dtype == DTYPE
+    assert [x.dtype for x in found[1]] == [x.dtype for x in given]
+    assert_near(found, by_operators(given, experts_NK, dy), 0.012 if DEVICE == "cuda" else 3e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("L", "I", "K", "E"), [(256, 96, 4, 5), (512, 192, 3, 4), (384, 256, 8, 9), (768, 520, 2, 3)])
+def test_sizes_of_models(L, I, K, E):  # noqa: E741
+    given, experts_NK = operands(200, K, E, L, I)
+    dy = torch.randn(given[0].shape, generator=torch.Generator().manual_seed(9)).to(given[0])
+    limit = 0.012 if DEVICE == "cuda" else 5e-6
+    assert_near(by_kernels(given, experts_NK, dy), by_operators(given, experts_NK, dy), limit)
+
+
+def test_bf16_is_rounded_where_it_is_handed_on_and_nowhere_else():
+    """Against fp64 on the same rounded operands; PyTorch's own path in bf16 is no nearer."""
+    given, experts_NK = operands(200, 2, 4, 64, 48, dtype=torch.bfloat16)
+    dy = torch.randn(given[0].shape, generator=torch.Generator().manual_seed(9)).to(given[0])
+    expected = by_operators(given, experts_NK, dy)
+    found = by_kernels(given, experts_NK, dy)
+    assert_near(found, expected, 0.008)
+
+
+def test_all_tokens_to_one_expert():
+    experts_NK = torch.full((300, 1), 2)
+    given, experts_NK = operands(300, 1, 4, 16, 8, experts_NK=experts_NK)
+    dy = torch.ones_like(given[0])
+    y, gradients = by_kernels(given, experts_NK, dy)
+    assert_near((y, gradients), by_operators(given, experts_NK, dy), 0.012 if DEVICE == "cuda" else 3e-6)
+    for gradient in gradients[1:4]:
+        assert gradient[2].abs().sum() > 0
+        assert not gradient[[0, 1, 3]].any()
+
+
+def test_a_token_has_the_same_bits_in_any_batch():
+    """Alone, before others and behind them: its rows then lie elsewhere in other tiles."""
+    given, experts_NK = operands(180, 2, 3, 48, 40)
+    dy = torch.randn(given[0].shape, generator=torch.Generator().manual_seed(9)).to(given[0])
+    y, (dz, _, _, _, dp, _) = by_kernels(given, experts_NK, dy)
+    for part in (slice(0, 1), slice(0, 77), slice(77, 180), slice(33, 150)):
+        of_part = [given[0][part], *given[1:4], given[4][part], given[5]]
+        y_part, (dz_part, _, _, _, dp_part, _) = by_kernels(of_part, experts_NK[part], dy[part])
+        assert torch.equal(y_part, y[part])
+        assert torch.equal(dz_part, dz[part])
+        assert torch.equal(dp_part, dp[part])
+
+
+def test_repeated_bit_for_bit():
+    given, experts_NK = operands(150, 2, 3, 32, 24)
+    first, second = (by_kernels(given, experts_NK, torch.ones_like(given[0])) for _ in range(2))
+    assert torch.equal(first[0], second[0])
+    assert all(torch.equal(*pair) for pair in zip(first[1], second[1], strict=True))
+
+
+def test_memory_that_nobody_wrote_is_not_read(monkeypatch):
+    """Everything the passes allocate holds NaN first."""
+    given, experts_NK = operands(**CASES["ragged"])
+    dy = torch.ones_like(given[0])
+    expected = by_kernels(given, experts_NK, dy)
+    new_empty, empty, empty_like = torch.Tensor.new_empty, torch.empty, torch.empty_like
+    poisoned = []
+
+    def poison(x):
+        poisoned.append(x)
+        return x.fill_(float("nan")) if x.is_floating_point() else x
+
+    monkeypatch.setattr(torch.Tensor, "new_empty", lambda self, *size, **kw: poison(new_empty(self, *size, **kw)))
+    monkeypatch.setattr(torch, "empty", lambda *size, **kw: poison(empty(*size, **kw)))
+    monkeypatch.setattr(torch, "empty_like", lambda x, **kw: poison(empty_like(x, **kw)))
+    y, gradients = by_kernels(given, experts_NK, dy)
+    monkeypatch.undo()
+    assert len(poisoned) >= 15
+    assert torch.equal(y, expected[0])
+    assert all(torch.equal(*pair) for pair in zip(gradients, expected[1], strict=True))
+
+
+def test_what_is_not_a_number_stays_with_its_token_and_is_not_hidden():
+    given, experts_NK = operands(40, 2, 3, 32, 24)
+    clean, _ = by_kernels(given, experts_NK, torch.ones_like(given[0]))
+    given[0][5, 3] = float("nan")
+    dirty, (_, dgate, *_) = by_kernels(given, experts_NK, torch.ones_like(given[0]))
+    assert dirty[5].isnan().all()
+    assert dgate[experts_NK[5]].isnan().any()
+    others = torch.arange(40) != 5
+    assert torch.equal(dirty[others], clean[others])
+
+
+def test_a_graph_may_be_gone_back_through_twice():
+    given, experts_NK = operands(40, 2, 3, 32, 24)
+    leaves = [x.requires_grad_() for x in given]
+    y = experts(*leaves, ordered(experts_NK, 3), **OPTIONS)
+    first = torch.autograd.grad(y.sum(), leaves, retain_graph=True)
+    second = torch.autograd.grad(y.sum(), leaves)
+    assert all(torch.equal(*pair) for pair in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize(("L", "I", "K"), [(64, 24, 4), (64, 24, 8), (48, 32, 8)])
+def test_bytes_kept_for_the_backward_pass(L, I, K):  # noqa: E741
+    """In bf16, 4 I a row and 2 L + 4 a token; beside what the PyTorch operators keep, at the proportions of models."""
+    N = 64
+    given, experts_NK = operands(N, K, 16, L, I, dtype=torch.bfloat16)
+    given[5] = given[5].bfloat16()
+    order = ordered(experts_NK, 16)
+
+    def kept(run):
+        tensors = {}
+        inputs = {x.untyped_storage().data_ptr() for x in (*given, *order, experts_NK)}
+
+        def pack(x):
+            tensors[x.untyped_storage().data_ptr()] = x
+            return x
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+            y = run()
+        del y
+        return sum(x.untyped_storage().nbytes() for at, x in tensors.items() if at not in inputs), tensors
+
+    def operators():
+        layer = Experts(MoEConfig(experts=16, top_k=K, latent=L, inner=I))
+        layer.gate_EIL, layer.up_EIL, layer.down_ELI = map(torch.nn.Parameter, given[1:4])
+        u = layer(given[0].requires_grad_(), Routes(experts_NK, given[4].requires_grad_()))
+        return RMSNorm(L).to(DEVICE)(u).bfloat16()
+
+    for x in given:
+        x.requires_grad_()
+    ours, _ = kept(lambda: experts(*given, order))
+    theirs, _ = kept(operators)
+    assert ours == N * K * 4 * I + N * (2 * L + 4)
+    assert ours <= 0.6 * theirs
+
+
+def test_without_a_gradient_nothing_is_kept():
+    given, experts_NK = operands(20, 2, 3, 32, 24)
+    order = ordered(experts_NK, 3)
+    y, *kept = op._forward(*given, *order, 4.0, 25.0, 1e-5, False)
+    assert [x.numel() for x in kept] == [0, 0, 0]
+    trained, *_ = op._forward(*given, *order, 4.0, 25.0, 1e-5, True)
+    assert torch.equal(y, trained)
+
+
+CHECKS = ("test_schema", "test_faketensor", "test_autograd_registration")
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_it_is_what_pytorch_asks_of_an_operator(training):
+    given, experts_NK = operands(20, 2, 3, 16, 8)
+    given = [x.requires_grad_(training) for x in given]
+    inputs = (*given, *ordered(experts_NK, 3))
+    torch.library.opcheck(op._forward, (*inputs, 4.0, 25.0, 1e-5, training), test_utils=CHECKS)
+    if training:
+        inputs = [x.detach() for x in inputs]
+        y, *kept = op._forward(*inputs, 4.0, 25.0, 1e-5, True)
+        torch.library.opcheck(op._backward, (torch.ones_like(y), *inputs, *kept, 4.0, 25.0), test_utils=CHECKS)
+
+
+def test_it_compiles_into_one_graph():
+    given, experts_NK = operands(20, 2, 3, 16, 8)
+    order = ordered(experts_NK, 3)
+
+    def run(*leaves):
+        return (2 * experts(*leaves, order)).square().sum()
+
+    results = []
+    for function in (run, torch.compile(run, fullgraph=True, backend="aot_eager")):
+        leaves = [x.detach().requires_grad_() for x in given]
+        results.append(torch.autograd.grad(function(*leaves), leaves))
+    assert all(torch.equal(*pair) for pair in zip(*results, strict=True))
+
+
+def test_what_does_not_fit_is_refused_before_the_launch():
+    given, experts_NK = operands(20, 2, 3, 32, 24)
+    order = ordered(experts_NK, 3)
+    z, gate, up, down, p, w = given
+    for bad, match in (
+        ((z.double(), gate, up, down, p, w), "z is torch.float64"),
+        ((z, gate, up, down, p.to(torch.bfloat16), w), "weights is torch.bfloat16"),
+        ((z, gate, up[:, :16], down, p, w), r"up is \[3, 16, 32\], but must be \[3, 24, 32\]"),
+        ((z, gate, up, down.mT, p, w), "down is"),
+        ((z[:, :12], gate[..., :12], up[..., :12], down[:, :12], p, w[:12]), "multiples of 8, not 12 and 24"),
+        ((z[:0], gate, up, down, p[:0], w), "there are no tokens"),
+        ((z[0], gate, up, down, p, w), "z, gate and weights must"),
+        ((z, gate, up, down, p, w[:8]), "norm_weight is"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            experts(*bad, order)
+    with pytest.raises(ValueError, match=r"tiles is \[3, 2\], but must be \[4, 2\]"):
+        experts(*given, order._replace(tiles_G2=order.tiles_G2[:-1]))
+    with pytest.raises(ValueError, match=r"rows is torch\.int64"):
+        experts(*given, order._replace(rows_M=order.rows_M.long()))
+
+
+def test_without_a_gpu_and_without_the_interpreter_it_is_refused(monkeypatch):
+    given, experts_NK = operands(20, 2, 3, 32, 24)
+    monkeypatch.setattr(triton.knobs.runtime, "interpret", False)
+    order = ordered(experts_NK.cpu(), 3)
+    with pytest.raises(ValueError, match="the kernels need a GPU, but z is on cpu"):
+        experts(*(x.cpu() for x in given), order)
+
+
+def test_shapes_of_any_length_are_traced_without_the_kernels():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    N, K, E, L, I = 2**20, 16, 896, 1024, 512  # noqa: E741
+    with FakeTensorMode():
+        z = torch.empty(N, L, dtype=torch.bfloat16, requires_grad=True)
+        gate, down = torch.empty(E, I, L, dtype=torch.bfloat16), torch.empty(E, L, I, dtype=torch.bfloat16)
+        i32 = {"dtype": torch.int32}
+        order = Ordered(
+            torch.empty(N * K, **i32), torch.empty(N, K, **i32), torch.empty(E, **i32),
+            torch.empty(N * K // ROWS + E, 2, **i32),
+        )  # fmt: skip
+        y = experts(z, gate, gate, down, torch.empty(N, K), torch.empty(L), order)
+        (dz,) = torch.autograd.grad(y.sum(), z)
+    assert y.shape == dz.shape == (N, L)
+
+
+def test_blocks_divide_widths_where_they_can():
+    assert [block_of(width, 128) for width in (96, 192, 256, 384, 512, 24, 136)] == [128, 64, 128, 128, 128, 32, 128]
+    for latent, inner in ((256, 96), (512, 192), (384, 256), (768, 2048), (1024, 512)):
+        table = launches(latent, inner)
+        assert latent % table.down.block[0] == latent % table.back.block[0] == 0
+        assert latent % table.up.depth == inner % table.down.depth == 0
+
+
+@pytest.mark.slow
+def test_every_kernel_compiles(tmp_path):
+    """For an H200, with no GPU there: in a process of its own, where nothing is interpreted."""
+    environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"} | {"TRITON_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "k3data.model.kernels.moe.registers"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = done.stdout.splitlines()
+    assert len(lines) == 45
+    spills = [int(line.rsplit("'spills': ", 1)[1].rstrip("}")) for line in lines]
+    assert max(spills) < 100, done.stdout
