@@ -43,3 +43,26 @@ def mix_launch(channels: int, sources: int, backward: bool) -> Launch:
     if sources <= 2 and not backward:
         rows *= 2
     return Launch(width, rows, num_warps)
+
+
+def head_launch(channels: int) -> Launch:
+    """Sixteen numbers of each tensor a thread: heads have 64 or 128 channels, so a program has 32 or 16 of them."""
+    width = max(16, triton.next_power_of_2(channels))
+    return Launch(width, max(1, 2048 // width), max(4, width // 512))
+
+
+def conv_launch(channels: int) -> Launch:
+    """A tile of tokens by channels, eight channels a thread; shifted rows come from the cache."""
+    width = min(256, max(16, triton.next_power_of_2(channels)))
+    return Launch(width, 4096 // width, 4)
+
+
+def conv_backward_launch(channels: int) -> Launch:
+    """Four channels a thread, as it holds 14 rows of them; `rows` are the tokens of a segment, a multiple of four."""
+    width = min(256, max(32, triton.next_power_of_2(channels)))
+    return Launch(width, 64, max(1, width // 128))
+
+
+def conv_programs(columns: int) -> int:
+    """Programs that walk over segments in one of `columns` blocks of channels: about 12 for each multiprocessor."""
+    return max(1, 1584 // columns)
