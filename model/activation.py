@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+
+from .operators import HasKernels
 
 
 def situ_glu(gate: Tensor, up: Tensor, beta_gate: float = 4.0, beta_up: float = 25.0) -> Tensor:
@@ -18,7 +20,7 @@ def situ_glu(gate: Tensor, up: Tensor, beta_gate: float = 4.0, beta_up: float = 
     return _SiTUGLU.apply(gate, up, beta_gate, beta_up)  # type: ignore[no-untyped-call]
 
 
-class SiTUGLU(nn.Module):
+class SiTUGLU(HasKernels):
     """`situ_glu` with its two constants."""
 
     def __init__(self, beta_gate: float = 4.0, beta_up: float = 25.0) -> None:
@@ -27,6 +29,10 @@ class SiTUGLU(nn.Module):
         self.beta_up = beta_up
 
     def forward(self, gate: Tensor, up: Tensor) -> Tensor:
+        if self.kernels == "triton":
+            from .kernels import fused
+
+            return fused.situ_glu(gate, up, self.beta_gate, self.beta_up)
         return situ_glu(gate, up, self.beta_gate, self.beta_up)
 
     def extra_repr(self) -> str:

@@ -27,12 +27,13 @@ from .config import ModelConfig
 from .kda.inputs import compute_dtype
 from .mla_cache import MLACache
 from .norm import RMSNorm
+from .operators import HasKernels
 
 _SCORES = 2**24
 """Scores that the absorbed form holds at once; it goes through more queries in blocks."""
 
 
-class GatedMLA(nn.Module):
+class GatedMLA(HasKernels):
     def __init__(self, config: ModelConfig, *, fp32_output: bool = True) -> None:
         """`fp32_output`: see `attention`; K3 trains with it."""
         super().__init__()
@@ -88,8 +89,16 @@ class GatedMLA(nn.Module):
         return attention(q_BTHK, k_BTHK, v_BTHV, groups, fp32_output=self.fp32_output)
 
     def output(self, o_BTHV: Tensor, gate_BTP: Tensor) -> Tensor:
+        return self.o_proj(self.gated(o_BTHV, gate_BTP))
+
+    def gated(self, o_BTHV: Tensor, gate_BTP: Tensor) -> Tensor:
+        """σ(gate) ⊙ o, in the gate's dtype."""
+        if self.kernels == "triton":
+            from .kernels import fused
+
+            return fused.gated_norm(o_BTHV, None, 0.0, gate_BTP)
         gated_BTP = torch.sigmoid(gate_BTP.to(compute_dtype(gate_BTP))) * o_BTHV.flatten(-2)
-        return self.o_proj(gated_BTP.to(gate_BTP.dtype))
+        return gated_BTP.to(gate_BTP.dtype)
 
     def _latents(self, x_BTD: Tensor) -> tuple[Tensor, Tensor]:
         q_BTHK = self.q_up(self.q_norm(self.q_down(x_BTD))).unflatten(-1, (self.config.heads, -1))

@@ -14,15 +14,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from .config import ModelConfig
+from .config import ConfigError, ModelConfig
 from .experts import Experts
 from .feed_forward import FeedForward
 from .norm import RMSNorm
+from .operators import HasKernels
 from .quantile_balancing import inside_backward
 from .router import Router
 
 
-class LatentMoE(nn.Module):
+class LatentMoE(HasKernels):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         moe, betas = config.moe, (config.situ_beta_gate, config.situ_beta_up)
@@ -33,6 +34,16 @@ class LatentMoE(nn.Module):
         self.up_proj = nn.Linear(moe.latent, config.d_model, bias=False)
         self.shared = FeedForward(config.d_model, moe.shared_inner, *betas)
         self.reset_parameters(config.init_std)
+
+    def check_kernels(self) -> None:
+        from .kernels.moe.routing import MOST_CHOSEN, MOST_EXPERTS
+
+        (E, inner, latent), K = self.experts.gate_EIL.shape, self.router.top_k
+        if E > MOST_EXPERTS or K > MOST_CHOSEN:
+            most = f"at most {MOST_CHOSEN} of {MOST_EXPERTS}"
+            raise ConfigError(f"kernels: triton has none for {K} of {E} experts, only for {most}")
+        if inner % 8 or latent % 8:
+            raise ConfigError(f"kernels: triton wants multiples of 8, but latent is {latent} and inner {inner}")
 
     @torch.no_grad()
     def reset_parameters(self, std: float) -> None:
@@ -67,8 +78,29 @@ class LatentMoE(nn.Module):
 
     def mixture(self, x_BTD: Tensor, counted_N: Tensor | None) -> Tensor:
         """y_BTD; `counted_N` is true for the tokens that balancing counts."""
-        x_ND = x_BTD.flatten(0, -2)
+        routed_ND = self.up_proj(self.routed(x_BTD.flatten(0, -2), counted_N))
+        return self.shared(x_BTD) + routed_ND.view_as(x_BTD)
+
+    def routed(self, x_ND: Tensor, counted_N: Tensor | None) -> Tensor:
+        """RMSNorm(u) of the routed experts, [N, L], in x's dtype."""
+        if self.kernels == "triton":
+            return self._by_kernels(x_ND, counted_N)
         routes = self.router(x_ND, counted_N)
         u_NL = self.experts(self.down_proj(x_ND), routes)
-        routed_ND = self.up_proj(self.norm(u_NL).to(x_ND.dtype))
-        return self.shared(x_BTD) + routed_ND.view_as(x_BTD)
+        return self.norm(u_NL).to(x_ND.dtype)
+
+    def _by_kernels(self, x_ND: Tensor, counted_N: Tensor | None) -> Tensor:
+        from .kernels import moe
+
+        balancer, stacked, betas = self.router.balancer, self.experts, self.experts.activation
+        routing = moe.route(x_ND, self.router.weight, balancer.bias, self.router.top_k)
+        if counted_N is not None:
+            moe.count(
+                balancer.histogram_EB, balancer.load_E, routing.logits_NE, balancer.bias, routing.thresholds_N,
+                routing.experts_NK, counted_N,
+            )  # fmt: skip
+        return moe.experts(
+            self.down_proj(x_ND), stacked.gate_EIL, stacked.up_EIL, stacked.down_ELI, routing.weights_NK,
+            self.norm.weight, moe.order(routing.experts_NK, len(stacked.gate_EIL), moe.ROWS),
+            beta_gate=betas.beta_gate, beta_up=betas.beta_up, eps=self.norm.eps,
+        )  # fmt: skip

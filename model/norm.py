@@ -9,8 +9,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .operators import HasKernels
 
-class RMSNorm(nn.Module):
+
+class RMSNorm(HasKernels):
     """x / √(mean x² + eps) · weight over the last dimension, in fp32 (fp64 stays fp64); the result has x's dtype."""
 
     def __init__(self, dim: int, eps: float = 1e-5) -> None:
@@ -19,6 +21,10 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(dim))
 
     def forward(self, x: Tensor) -> Tensor:
+        if self.kernels == "triton":
+            from .kernels import fused
+
+            return fused.rms_norm(x, self.weight, self.eps)
         return rms_norm(x, self.weight, self.eps)
 
     def extra_repr(self) -> str:

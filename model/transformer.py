@@ -35,7 +35,7 @@ from .mla_cache import MLACache
 from .moe import LatentMoE
 from .mtp import NextNextToken
 from .norm import RMSNorm
-from .operators import Kernels, use_kernels
+from .operators import HasKernels, Kernels, use_kernels
 from .quantile_balancing import QuantileBalancer
 from .vision.preprocess import Grid, Patches
 from .vision.projector import VisionEncoder
@@ -48,7 +48,7 @@ class Losses(NamedTuple):
     next_next_token: TokenLoss | None
 
 
-class Layer(nn.Module):
+class Layer(HasKernels):
     """Attention and feed-forward, each with its norm and its mix over depth."""
 
     def __init__(self, config: ModelConfig, number: int) -> None:
@@ -81,6 +81,12 @@ class Layer(nn.Module):
         self, mix: AttentionResidual, norm: RMSNorm, partial_BTD: Tensor, added_BTD: Tensor | None, *blocks: Tensor
     ) -> tuple[Tensor, Tensor]:
         """The running sum with what was added last, and the norm of the mix over depth."""
+        if self.kernels == "triton":
+            from .kernels import fused
+
+            return fused.mix(
+                mix.query, mix.norm_weight, mix.eps, norm.weight, norm.eps, partial_BTD, added_BTD, *blocks
+            )
         if added_BTD is not None:
             partial_BTD = partial_BTD + added_BTD
         return partial_BTD, norm(mix([*blocks, partial_BTD]) if blocks else partial_BTD)

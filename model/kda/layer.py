@@ -60,11 +60,14 @@ class KimiDeltaAttention(HasKernels):
         self.reset_parameters(config.init_std)
 
     def check_kernels(self) -> None:
+        from ..kernels.fused.conv import TAPS
         from ..kernels.kda.op import HEAD_SIZES
 
         if self.config.head_dim not in HEAD_SIZES:
             heads = f"heads of {self.config.head_dim} channels"
             raise ConfigError(f"kernels: triton has none for {heads}, only of {HEAD_SIZES}")
+        if self.config.conv_kernel != TAPS:
+            raise ConfigError(f"kernels: triton has none for convolutions of {self.config.conv_kernel}, only of {TAPS}")
 
     @torch.no_grad()
     def reset_parameters(self, std: float) -> None:
@@ -93,7 +96,7 @@ class KimiDeltaAttention(HasKernels):
             return self.output(o_BTHK, gate_BTP)
         self._check_cache(cache, groups.sequences)
         convolved, tails = [], []
-        projections, convolutions = self._convolved()
+        projections, convolutions = (self.q_proj, self.k_proj, self.v_proj), (self.q_conv, self.k_conv, self.v_conv)
         for projection, convolution, tail_NLP in zip(projections, convolutions, cache.tails, strict=True):
             y_BTP, tail_NLP = convolution(projection(x_BTD), groups.cu_seqlens, tail_NLP)
             convolved.append(y_BTP)
@@ -105,11 +108,17 @@ class KimiDeltaAttention(HasKernels):
 
     def operands(self, x_BTD: Tensor, places_BT: Tensor) -> list[Tensor]:
         """What `core` takes, and the logits of the output's gate; no shape depends on where sequences end."""
-        convolved = [
-            convolution.packed(projection(x_BTD), places_BT)
-            for projection, convolution in zip(*self._convolved(), strict=True)
-        ]
-        return self._operands(x_BTD, convolved)
+        projected = (projection(x_BTD) for projection in (self.q_proj, self.k_proj, self.v_proj))
+        return self._operands(x_BTD, self.convolved(places_BT, *projected))
+
+    def convolved(self, places_BT: Tensor, *projected: Tensor) -> list[Tensor]:
+        """q, k and v after their convolutions, for training: see `ShortConvolution.packed`."""
+        convolutions = (self.q_conv, self.k_conv, self.v_conv)
+        if self.kernels == "triton":
+            from ..kernels import fused
+
+            return fused.conv_silu_each(projected, [one.weight for one in convolutions], places_BT)
+        return [one.packed(x_BTP, places_BT) for one, x_BTP in zip(convolutions, projected, strict=True)]
 
     def core(
         self, operands: Sequence[Tensor], groups: Groups, state_NHKV: Tensor | None = None
@@ -128,13 +137,17 @@ class KimiDeltaAttention(HasKernels):
         )  # fmt: skip
 
     def output(self, o_BTHK: Tensor, gate_BTP: Tensor) -> Tensor:
+        return self.o_proj(self.gated(o_BTHK, gate_BTP))
+
+    def gated(self, o_BTHK: Tensor, gate_BTP: Tensor) -> Tensor:
+        """σ(gate) ⊙ RMSNorm(o), in the gate's dtype."""
+        if self.kernels == "triton":
+            from ..kernels import fused
+
+            return fused.gated_norm(o_BTHK, self.o_norm.weight, self.o_norm.eps, gate_BTP)
         wide = compute_dtype(gate_BTP)
         gated_BTP = torch.sigmoid(gate_BTP.to(wide)) * self.o_norm(o_BTHK.to(wide)).flatten(-2)
-        return self.o_proj(gated_BTP.to(gate_BTP.dtype))
-
-    def _convolved(self) -> tuple[tuple[nn.Linear, ...], tuple[ShortConvolution, ...]]:
-        """Projections and convolutions of q, k and v."""
-        return (self.q_proj, self.k_proj, self.v_proj), (self.q_conv, self.k_conv, self.v_conv)
+        return gated_BTP.to(gate_BTP.dtype)
 
     def _operands(self, x_BTD: Tensor, convolved: Sequence[Tensor]) -> list[Tensor]:
         q_BTHK, k_BTHK, v_BTHK = (self._heads(x_BTP) for x_BTP in convolved)

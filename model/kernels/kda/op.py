@@ -117,11 +117,12 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None
 
 
 def _gradients(ctx: Any, do: Tensor | None, dfinal: Tensor | None, *_unused: None) -> tuple[Tensor | None, ...]:
-    q, _, v, *_, initial, _, _, cuts, o = ctx.saved_tensors[:12]
+    saved = ctx.saved_tensors  # once: activations that are made again are made at each look
+    q, _, v, *_, initial, _, _, cuts, o = saved[:12]
     N, (_, _, H, K), V = (len(q) if cuts is None else len(cuts)), q.shape, v.shape[-1]
     do = torch.zeros_like(o) if do is None else do.contiguous()
     dfinal = q.new_zeros(N, H, K, V, dtype=torch.float32) if dfinal is None else dfinal.contiguous()
-    found = _backward(do, dfinal, *ctx.saved_tensors, ctx.lower_bound, ctx.scale)
+    found = _backward(do, dfinal, *saved, ctx.lower_bound, ctx.scale)
     dinitial = None if initial is None else found[7].to(initial.dtype)
     return *found[:7], dinitial, None, None, None, None, None, None
 

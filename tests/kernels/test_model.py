@@ -1,0 +1,84 @@
+"""A whole model by the kernels against the same model by PyTorch's operators: loss, every gradient, every count."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from k3data.model.attn_res import AttentionResidual
+from k3data.model.bench.oracles import relative_rms
+from k3data.model.compiled import compile_blocks
+from k3data.model.config import ConfigError, preset
+from k3data.model.operators import use_kernels
+from k3data.model.transformer import K3Model
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+CONFIG = replace(preset("smoke"), layers=3, mla_layers=(1,), vision=None, mtp_layers=1)
+BOUNDS, TOKENS, REAL = [0, 9, 40], 40, 36
+
+
+def step(device, kernels, *, recompute=False, compiled=False):
+    """The loss, the gradients and the balancers' counts of one step over two documents, the last of them padded."""
+    torch.manual_seed(0)
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    model = K3Model(CONFIG).to(device, dtype).train()
+    for module in model.modules():
+        if isinstance(module, AttentionResidual):
+            torch.nn.init.normal_(module.query, std=0.1)  # at zero, nothing depends on the norm's weight
+    model.use_kernels(kernels)
+    model.recompute(recompute)
+    if compiled:
+        compile_blocks(model, "aot_eager")
+    rng = torch.Generator().manual_seed(1)
+    tokens = torch.randint(0, 400, (1, TOKENS), generator=rng)
+    weights = torch.rand(1, TOKENS, generator=rng)
+    weights[:, [end - 1 for end in BOUNDS[1:]]] = 0
+    real = torch.arange(TOKENS)[None] < REAL
+    losses = model.loss(tokens, weights, groups=torch.tensor(BOUNDS), real_BT=real, z_loss=1e-3)
+    total = losses.next_token.total + losses.next_next_token.total
+    total.backward()
+    gradients = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
+    return total.detach(), gradients, [(one.load_E.clone(), one.histogram_EB.sum(1)) for one in model.balancers()]
+
+
+@pytest.fixture(scope="module")
+def by_operators():
+    return step(DEVICE, "torch")
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("how", [{}, {"recompute": True}, {"compiled": True}], ids=["plain", "recompute", "compiled"])
+def test_a_step(how, device, by_operators):
+    torch.compiler.reset()
+    expected, wanted, counts = by_operators
+    loss, gradients, own_counts = step(device, "triton", **how)
+    torch.testing.assert_close(loss, expected, rtol=0.01 if device == "cuda" else 1e-5, atol=0)
+    assert gradients.keys() == wanted.keys()
+    for name, gradient in wanted.items():
+        assert relative_rms(gradients[name], gradient) <= (0.1 if device == "cuda" else 2e-4), name
+    assert len(counts) == len(own_counts) == 3
+    for (load, counted), (own_load, own_counted) in zip(counts, own_counts, strict=True):
+        assert own_load.sum() == REAL * CONFIG.moe.top_k
+        assert (own_counted == REAL).all()
+        if device == "cpu":  # in bf16 a near tie may fall either way
+            assert torch.equal(own_load, load)
+            assert torch.equal(own_counted, counted)
+    torch.compiler.reset()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"moe": replace(CONFIG.moe, inner=20)}, "multiples of 8, but latent is 32 and inner 20"),
+        ({"moe": replace(CONFIG.moe, experts=1025)}, "none for 2 of 1025 experts, only for at most 32 of 1024"),
+        ({"kda": replace(CONFIG.kda, conv_kernel=3)}, "none for convolutions of 3, only of 4"),
+    ],
+)
+def test_sizes_without_kernels_are_refused_and_nothing_is_changed(changes, message):
+    with torch.device("meta"):
+        model = K3Model(replace(CONFIG, mtp_layers=0, **changes))
+    with pytest.raises(ConfigError, match=message):
+        use_kernels(model, "triton")
+    assert all(layer.kernels == "torch" for layer in model.layers)
