@@ -33,8 +33,13 @@ def mix(
     Raises ValueError for dtypes, shapes and devices that do not fit, more than 15 blocks, more than 8,192 channels,
     and without a GPU (unless TRITON_INTERPRET=1).
     """
-    _check(query_D, norm_weight_D, out_weight_D, partial_BTD, added_BTD, blocks)
-    return _run(query_D, norm_weight_D, eps, out_weight_D, out_eps, partial_BTD, added_BTD, blocks)
+    check(query_D, norm_weight_D, out_weight_D, partial_BTD, added_BTD, blocks)
+    given = (query_D, norm_weight_D, out_weight_D, partial_BTD, added_BTD, *blocks)
+    training = torch.is_grad_enabled() and any(one is not None and one.requires_grad for one in given)
+    total, x, _ = forward_op(
+        query_D, norm_weight_D, eps, out_weight_D, out_eps, partial_BTD, added_BTD, blocks, training
+    )
+    return total, x
 
 
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
@@ -42,13 +47,14 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     check_dtypes({"x": x, "weight": weight})
     check_width(x.shape[-1])
     check_weights({"weight": weight}, x.shape[-1])
-    return _run(None, None, 0.0, weight, eps, x, None, ())[1]
+    return forward_op(None, None, 0.0, weight, eps, x, None, (), False)[1]
 
 
-def _check(
+def check(
     query_D: Tensor, norm_weight_D: Tensor, out_weight_D: Tensor | None,
     partial_BTD: Tensor, added_BTD: Tensor | None, blocks: Sequence[Tensor],
 ) -> None:  # fmt: skip
+    """Raises as `mix` says."""
     if len(blocks) >= MOST_SOURCES:
         raise ValueError(f"the kernels mix at most {MOST_SOURCES} sources, not {len(blocks) + 1}")
     weights = {"query": query_D, "norm_weight": norm_weight_D, "out_weight": out_weight_D}
@@ -60,19 +66,18 @@ def _check(
     check_weights(weights, partial_BTD.shape[-1])
 
 
-def _run(
+def forward_op(
     query: Tensor | None, norm_weight: Tensor | None, eps: float, out_weight: Tensor | None, out_eps: float,
-    partial: Tensor, added: Tensor | None, blocks: Sequence[Tensor],
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    partial: Tensor, added: Tensor | None, blocks: Sequence[Tensor], training: bool,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """The running sum, x, and what the backward pass needs of the mix; everything was checked before."""
     if not blocks:
         query = norm_weight = None
     weights = [None if one is None else one.contiguous() for one in (query, norm_weight, out_weight)]
+    streams = [*(block.contiguous() for block in blocks), partial.contiguous()]
     added = None if added is None else added.contiguous()
-    given = [partial, *blocks, added, *weights]
-    training = torch.is_grad_enabled() and any(one is not None and one.requires_grad for one in given)
-    contiguous = [block.contiguous() for block in blocks]
-    total, x, _ = _forward(contiguous, partial.contiguous(), added, *weights, eps, out_eps, training)
-    return partial if added is None else total, x
+    total, x, stats = _forward(streams[:-1], streams[-1], added, *weights, eps, out_eps, training)
+    return partial if added is None else total, x, stats
 
 
 @torch.library.custom_op("k3data::mix_forward", mutates_args=())

@@ -1,6 +1,6 @@
 """Registers, spills and instructions of the fused kernels as launched, compiled for an H200 without one.
 
-    python -m k3data.model.kernels.fused.registers [name of a kernel …]
+    python -m k3data.model.kernels.fused.registers
 
 As `kernels/registers.py` does it for any kernel, but for arguments that are tuples of pointers as well.
 """
@@ -17,8 +17,8 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from ..registers import _SHARED, _tool
-from . import mix_kernels
-from .launch import PROGRAMS, Launch, mix_launch
+from . import conv_kernels, gated, mix_kernels, situ
+from .launch import PROGRAMS, Launch, conv_backward_launch, conv_launch, head_launch, mix_launch
 
 _ALIGNED = [["tt.divisibility", 16]]
 Types = dict[str, str | tuple[str | None, ...] | None]
@@ -76,12 +76,49 @@ def of_mix(channels: int, sources: int, backward: bool, launch: Launch | None = 
     return of_kernel(mix_kernels.mix_backward_kernel, {**constants, "PROGRAMS": PROGRAMS}, types, launch)
 
 
+def of_gated(channels: int, backward: bool, normed: bool = True) -> dict[str, int]:
+    launch = head_launch(channels)
+    constants = {"D": channels, "WIDTH": launch.width, "ROWS": launch.rows}
+    pointers: Types = dict.fromkeys(("o_ptr", "gate_ptr", "y_ptr", "dy_ptr", "do_ptr", "dgate_ptr"), "*bf16")
+    weights = dict.fromkeys(("weight_ptr", "partials_ptr"), "*fp32" if normed else None)
+    types: Types = {**pointers, **weights, "eps": "fp32"}
+    if not backward:
+        return of_kernel(gated.gated_kernel, constants, types, launch)
+    return of_kernel(gated.gated_backward_kernel, {**constants, "PROGRAMS": PROGRAMS}, types, launch)
+
+
+def of_conv(channels: int, streams: int, backward: bool, launch: Launch | None = None) -> dict[str, int]:
+    launch = launch or (conv_backward_launch(channels) if backward else conv_launch(channels))
+    constants = {"STREAMS": streams, "P": channels, "WIDTH": launch.width}
+    constants |= {"SEGMENT" if backward else "ROWS": launch.rows}
+    types: Types = dict.fromkeys(("inputs", "outputs", "doutputs", "dinputs"), ("*bf16",) * streams)
+    types |= {"weights": ("*fp32",) * streams, "places_ptr": "*i32", "partials_ptr": "*fp32"}
+    return of_kernel(
+        conv_kernels.conv_backward_kernel if backward else conv_kernels.conv_kernel, constants, types, launch
+    )
+
+
+def of_situ(channels: int, backward: bool) -> dict[str, int]:
+    types: Types = dict.fromkeys(("gate_ptr", "up_ptr", "y_ptr", "dy_ptr", "dgate_ptr", "dup_ptr"), "*bf16")
+    types |= {"beta_gate": "fp32", "beta_up": "fp32"}
+    kernel = situ.situ_backward_kernel if backward else situ.situ_kernel
+    return of_kernel(kernel, {"D": channels, "BLOCK": situ.BLOCK}, types, Launch(situ.BLOCK, 1, situ.WARPS))
+
+
 def main() -> None:
-    for channels in (192, 512, 1024, 7168):
-        for sources in (1, 2, 5, 9):
-            for backward in (False, True):
-                name = f"mix{' backward' if backward else ''}, {channels} channels, {sources} sources:"
-                print(name, of_mix(channels, sources, backward), flush=True)
+    """Forward, then backward, of each shape."""
+    for backward in (False, True):
+        way = "backward" if backward else "forward"
+        for channels in (192, 512, 1024, 7168):
+            for sources in (1, 2, 5, 9):
+                print("mix", way, f"{channels} × {sources}:", of_mix(channels, sources, backward), flush=True)
+        for channels in (64, 128):
+            print("gated_norm", way, f"{channels}:", of_gated(channels, backward), flush=True)
+        print("gated_norm", way, "128, no norm:", of_gated(128, backward, normed=False), flush=True)
+        for channels in (256, 768):
+            print("conv_silu", way, f"{channels} × 3:", of_conv(channels, 3, backward), flush=True)
+        for channels in (512, 3584):
+            print("situ_glu", way, f"{channels}:", of_situ(channels, backward), flush=True)
 
 
 if __name__ == "__main__":
