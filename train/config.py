@@ -121,7 +121,7 @@ class TrainConfig:
     recompute: bool = False
     """Run sublayers again in the backward instead of keeping what they made."""
     kernels: Literal["torch", "triton"] = "torch"
-    """Whose operators run KDA: PyTorch's, or the Triton kernels, which want a GPU and bf16."""
+    """Whose operators run: PyTorch's, or the Triton kernels where there are any, which want a GPU and bf16."""
     compile: Literal["none", "blocks"] = "none"
     """Whether the pieces of every layer are compiled (see `model.compiled`)."""
     workers: int = 4

@@ -1,8 +1,8 @@
 """How much memory a run will need, by formula, before it starts: so that a stage that cannot fit is refused at once.
 
-Counted is what the PyTorch operators keep of a forward for the backward, tensor by tensor as the modules make them, and
-what lives as long as the run: master weights, gradients, momenta. The result is meant to be right within a third
-(`tests/train/test_memory.py` holds it against measurements), and a run is refused only when it exceeds all memory.
+Counted is what the operators keep of a forward for the backward, PyTorch's or the kernels', tensor by tensor as the
+modules make them, and what lives as long as the run: master weights, gradients, momenta. It is meant to be right within
+a third (tests hold it against measurements), and a run is refused only when it exceeds all memory.
 
 Letters: D model width, W width of all heads of a layer, b bytes of an activation.
 """
@@ -17,6 +17,7 @@ import torch
 from ..model.config import ConfigError, ModelConfig
 from ..model.counts import count_parameters
 from ..model.loss import slice_tokens
+from ..model.operators import Kernels
 from .config import TrainConfig
 from .data import StageData
 from .parallel import Ranks
@@ -52,16 +53,17 @@ def estimate(config: TrainConfig, tokens: int, world: int = 1) -> int:
         kept += 8 * parameters  # of all at once: copies in bf16, their gradients, and these in fp32 on their way
     slice_ = slice_tokens(model.vocab_size, torch.device("cuda" if half else "cpu"))
     loss = 4 * model.vocab_size * (model.d_model + 2 * slice_)
-    return kept + loss + tokens * activation_bytes(model, 2 if half else 4, config.recompute)
+    return kept + loss + tokens * activation_bytes(model, 2 if half else 4, config.recompute, config.kernels)
 
 
-def activation_bytes(model: ModelConfig, b: int, recompute: bool) -> int:
+def activation_bytes(model: ModelConfig, b: int, recompute: bool, kernels: Kernels = "torch") -> int:
     """Of one token, kept from the forward to the backward; with `recompute` the inputs of sublayers and, for one
     sublayer at a time, the rest."""
     D = model.d_model
-    attention = [_mla(model, b) if model.is_mla(layer) else _kda(model, b) for layer in range(model.layers)]
+    kda, moe = (_kda, _moe) if kernels == "torch" else (_kda_by_kernels, _moe_by_kernels)
+    attention = [_mla(model, b) if model.is_mla(layer) else kda(model, b) for layer in range(model.layers)]
     dense = 3 * model.dense_inner * b
-    feed_forward = [_moe(model, b) if model.is_moe(layer) else dense for layer in range(model.layers)]
+    feed_forward = [moe(model, b) if model.is_moe(layer) else dense for layer in range(model.layers)]
     stream = 2 * D * b  # the running sum after each sublayer
     inputs = 2 * D * b  # what each sublayer reads
     ends = 6 * D * b
@@ -82,6 +84,17 @@ def _kda(model: ModelConfig, b: int) -> int:
     return projections + convolutions + lengths + decays + chunks + output
 
 
+def _kda_by_kernels(model: ModelConfig, b: int) -> int:
+    kda = model.kda
+    W = kda.width
+    rows = (
+        11 * W * b
+    )  # q, k, v before and after their convolutions, decay, output gate, o, what is written, gated output
+    states = W * kda.head_dim * b // _CHUNK
+    chunks = kda.heads * (2 * _CHUNK * b + 8)
+    return rows + states + chunks + kda.decay_rank * b + model.d_model * 4
+
+
 def _mla(model: ModelConfig, b: int) -> int:
     mla = model.mla
     W, heads = mla.width, mla.heads
@@ -96,6 +109,13 @@ def _moe(model: ModelConfig, b: int) -> int:
     router = 3 * moe.experts * 4 + model.d_model * 4
     rows = moe.top_k * (2 * moe.latent * b + moe.latent * 4 + 3 * moe.inner * b)
     return router + rows + 3 * moe.shared_inner * b + moe.latent * (2 * b + 8)
+
+
+def _moe_by_kernels(model: ModelConfig, b: int) -> int:
+    moe = model.moe
+    router = 12 * moe.top_k + 4
+    rows = moe.top_k * (2 * moe.inner * b + 8)
+    return router + rows + 3 * moe.shared_inner * b + moe.latent * 3 * b + 4
 
 
 def total_memory(device: torch.device) -> int:

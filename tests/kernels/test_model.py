@@ -12,6 +12,7 @@ from k3data.model.compiled import compile_blocks
 from k3data.model.config import ConfigError, preset
 from k3data.model.operators import use_kernels
 from k3data.model.transformer import K3Model
+from k3data.train.memory import activation_bytes
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -66,6 +67,30 @@ def test_a_step(how, device, by_operators):
             assert torch.equal(own_load, load)
             assert torch.equal(own_counted, counted)
     torch.compiler.reset()
+
+
+def test_the_estimate_of_memory_knows_what_the_kernels_keep(device):
+    """Within a third, and less than what the operators keep; as tests/train/test_memory.py does for those."""
+    model = K3Model(CONFIG).to(device, torch.bfloat16 if device == "cuda" else torch.float32)
+    model.use_kernels("triton")
+    own = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    kept = {}
+
+    def keep(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    # Of whole chunks, without the extra layer and the loss.
+    tokens, config = 128, replace(CONFIG, mtp_layers=0)
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        states = model.states(torch.randn(1, tokens, CONFIG.d_model, device=device, dtype=model.head.weight.dtype))
+    measured = sum(kept.values()) / tokens
+    del states
+    estimated = activation_bytes(config, 2 if device == "cuda" else 4, False, "triton")
+    assert 0.67 < estimated / measured < 1.5, f"{estimated:.0f} estimated, {measured:.0f} measured"
+    assert estimated < 0.7 * activation_bytes(config, 2, False, "torch") * (1 if device == "cuda" else 2)
 
 
 @pytest.mark.parametrize(
