@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import NamedTuple
 import pytest
 import torch
 import triton
+from k3data.model.bench import expert_variants
 from k3data.model.bench.oracles import relative_rms
 from k3data.model.config import MoEConfig
 from k3data.model.experts import Experts
@@ -80,14 +82,17 @@ def by_kernels(given, experts_NK, dy):
 
 
 def by_operators(given, experts_NK, dy, dtype=torch.float64):
-    z, gate, up, down, p, w = (x.detach().to(dtype).requires_grad_() for x in given)
+    """In fp64 the definition; in bf16 what the model does without these kernels."""
+    wide = torch.promote_types(dtype, torch.float32)
+    leaves = [x.detach().to(dtype if n < 4 else wide).requires_grad_() for n, x in enumerate(given)]
+    z, gate, up, down, p, w = leaves
     E, I, L = gate.shape  # noqa: E741
-    layer = Experts(MoEConfig(experts=E, top_k=p.shape[1], latent=L, inner=I), OPTIONS["beta_gate"], OPTIONS["beta_up"])
-    norm = RMSNorm(L, OPTIONS["eps"])
+    config = MoEConfig(experts=E, top_k=p.shape[1], latent=L, inner=I)
+    layer, norm = Experts(config, OPTIONS["beta_gate"], OPTIONS["beta_up"]), RMSNorm(L, OPTIONS["eps"])
     del layer.gate_EIL, layer.up_EIL, layer.down_ELI, norm.weight
     layer.gate_EIL, layer.up_EIL, layer.down_ELI, norm.weight = gate, up, down, w
-    y = norm(layer(z, Routes(experts_NK, p)))
-    return y.detach(), torch.autograd.grad(y, (z, gate, up, down, p, w), dy.to(dtype))
+    y = norm(layer(z, Routes(experts_NK, p))).to(dtype)
+    return y.detach(), torch.autograd.grad(y, leaves, dy.to(dtype))
 
 
 def assert_near(found, expected, limit):
@@ -125,13 +130,18 @@ def test_sizes_of_models(L, I, K, E):  # noqa: E741
     assert_near(by_kernels(given, experts_NK, dy), by_operators(given, experts_NK, dy), limit)
 
 
-def test_bf16_is_rounded_where_it_is_handed_on_and_nowhere_else():
-    """Against fp64 on the same rounded operands; PyTorch's own path in bf16 is no nearer."""
+def test_in_bf16_it_is_as_near_as_the_operators_are():
+    """To fp64 on the same rounded operands. Only p and the norm's weight, which the operators give back from fp32 and
+    the kernels from bf16, may be further off: by the rounding of du and of u."""
     given, experts_NK = operands(200, 2, 4, 64, 48, dtype=torch.bfloat16)
     dy = torch.randn(given[0].shape, generator=torch.Generator().manual_seed(9)).to(given[0])
     expected = by_operators(given, experts_NK, dy)
-    found = by_kernels(given, experts_NK, dy)
-    assert_near(found, expected, 0.008)
+    found, operators = by_kernels(given, experts_NK, dy), by_operators(given, experts_NK, dy, torch.bfloat16)
+    for name, one, other, right in zip(
+        ("y", *NAMES), *((y, *gradients) for y, gradients in (found, operators, expected)), strict=True
+    ):
+        limit = 0.006 if name in ("dweights", "dnorm_weight") else 1.1 * relative_rms(other, right)
+        assert relative_rms(one, right) <= limit, (name, relative_rms(one, right), limit)
 
 
 def test_all_tokens_to_one_expert():
@@ -328,7 +338,7 @@ def test_shapes_of_any_length_are_traced_without_the_kernels():
 
 
 def test_blocks_divide_widths_where_they_can():
-    assert [block_of(width, 128) for width in (96, 192, 256, 384, 512, 24, 136)] == [128, 64, 128, 128, 128, 32, 128]
+    assert [block_of(width, 128) for width in (96, 192, 256, 384, 512, 24, 136)] == [128, 64, 128, 128, 128, 64, 128]
     for latent, inner in ((256, 96), (512, 192), (384, 256), (768, 2048), (1024, 512)):
         table = launches(latent, inner)
         assert latent % table.down.block[0] == latent % table.back.block[0] == 0
@@ -346,3 +356,15 @@ def test_every_kernel_compiles(tmp_path):
     assert len(lines) == 45
     spills = [int(line.rsplit("'spills': ", 1)[1].rstrip("}")) for line in lines]
     assert max(spills) < 100, done.stdout
+
+
+@pytest.mark.slow
+def test_every_section_of_the_benchmark_ends_with_figures(monkeypatch):
+    """Rehearsed: it is to be right the first time it meets a GPU."""
+    few = {kernel: dict(list(ways.items())[:1]) for kernel, ways in expert_variants.VARIANTS.items()}
+    monkeypatch.setattr(expert_variants, "VARIANTS", few)
+    monkeypatch.setattr(expert_variants, "compile_all", dict)
+    found = json.loads(json.dumps(expert_variants.study(600.0)))
+    assert {name: value for name, value in found.items() if isinstance(value, str)} == {}
+    assert found["bitwise.repeats"] == found["bitwise.a_part_is_separate"] == 1
+    assert all(value == 0 for name, value in found.items() if name.endswith(".over"))

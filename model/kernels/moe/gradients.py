@@ -36,7 +36,7 @@ def inner_kernel(
     expert = tl.load(tiles_ptr + 2 * tile).to(tl.int64)
     if expert < 0:
         return
-    row_R, is_row_R = rows_of_tile(tiles_ptr, ends_ptr, tile, expert, ROWS)
+    row_R, is_row_R = rows_of_tile(tiles_ptr, ends_ptr, tile, expert, M, ROWS)
     flat_R = tl.load(rows_ptr + row_R)
     inner_B, block_D = block * BLOCK + tl.arange(0, BLOCK), tl.arange(0, DEPTH)
     du_ptrs = du_ptr + (flat_R // TOP_K).to(tl.int64)[:, None] * L + block_D[None, :]

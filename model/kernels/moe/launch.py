@@ -65,11 +65,12 @@ def launches(latent: int, inner: int) -> Launches:
 
 
 def block_of(width: int, largest: int) -> int:
-    """The largest power of two from 64 to `largest` that divides `width`, else the one that covers it, to `largest`."""
+    """The largest power of two from 64 to `largest` that divides `width`, else the one that covers it, in those bounds:
+    Triton 3.6 has made products of 32 columns that read past the end of shared memory."""
     for block in (256, 128, 64):
         if block <= largest and width % block == 0:
             return block
-    return max(16, min(largest, triton.next_power_of_2(width)))
+    return max(64, min(largest, triton.next_power_of_2(width)))
 
 
 def depth_of(width: int) -> int:

@@ -35,13 +35,13 @@ def run_forward(
     h = z.new_empty((M, 2 * inner) if training else 0)
     launch = table.up
     up_kernel[(G * triton.cdiv(inner, launch.block[0]),)](
-        z, gate, up, weights, rows, ends, tiles, a, h, beta_gate, beta_up,
+        z, gate, up, weights, rows, ends, tiles, a, h, M, beta_gate, beta_up,
         L, inner, K, ROWS, launch.block[0], launch.depth, training, **launch.options(),
     )  # fmt: skip
     results = z.new_empty(M, L)
     launch = table.down
     down_kernel[(G * triton.cdiv(L, launch.block[0]),)](
-        a, down, ends, tiles, results, L, inner, ROWS, launch.block[0], launch.depth, **launch.options()
+        a, down, ends, tiles, results, M, L, inner, ROWS, launch.block[0], launch.depth, **launch.options()
     )
     del a
     y = torch.empty_like(z)
@@ -87,7 +87,7 @@ def run_backward(
     results = z.new_empty(M, L)
     launch = table.back
     back_kernel[(G * triton.cdiv(L, launch.block[0]),)](
-        dh, gate, up, ends, tiles, results, L, inner, ROWS, launch.block[0], launch.depth, **launch.options()
+        dh, gate, up, ends, tiles, results, M, L, inner, ROWS, launch.block[0], launch.depth, **launch.options()
     )
     del dh
     dz, dweights = torch.empty_like(z), torch.empty_like(weights)

@@ -7,9 +7,9 @@ so that its rows and its expert's matrices are read from L2 but the first time. 
 are loaded; weighing by p stands before the last product, so that combining only adds. Gate and up are one product, of
 rows that interleave a block of each, so that the tile of z is read once for both.
 
-A slot of a tile past the last row of its expert has the tile's first row again: it costs nothing to mask and is not
-stored. No row has any part in another, and how a sum is split does not depend on the tile: the same token has the same
-bits in any batch.
+A slot of a tile past the last row of its expert has a row of the next one, which is not stored: so loads of rows wait
+for where the tile begins, and not for where the expert ends. No row has any part in another, and how a sum is split
+does not depend on the tile: the same token has the same bits in any batch.
 
 Bytes a row in bf16, matrices and gathered rows in L2: up 6 I kept (2 I if nothing is), down 2 I + 2 L, back 4 I + 2 L.
 FLOPs a row: up 4 L I, down 2 L I, back 4 L I.
@@ -33,18 +33,16 @@ def load_block(pointers_XD, block_D, LIMIT: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def rows_of_tile(tiles_ptr, ends_ptr, tile, expert, ROWS: tl.constexpr):
-    """The rows of a tile, and which slots have one; the others name its first row."""
-    first = tl.load(tiles_ptr + 2 * tile + 1)
-    row_R = first + tl.arange(0, ROWS)
-    is_row_R = row_R < tl.load(ends_ptr + expert)
-    return tl.where(is_row_R, row_R, first), is_row_R
+def rows_of_tile(tiles_ptr, ends_ptr, tile, expert, M, ROWS: tl.constexpr):
+    """The rows of a tile, and which of them are of its expert; the others are some that are there."""
+    row_R = tl.load(tiles_ptr + 2 * tile + 1) + tl.arange(0, ROWS)
+    return tl.minimum(row_R, M - 1), row_R < tl.load(ends_ptr + expert)
 
 
-@triton.jit(do_not_specialize=["beta_gate", "beta_up"])
+@triton.jit(do_not_specialize=["M", "beta_gate", "beta_up"])
 def up_kernel(
     z_ptr, gate_ptr, up_ptr, weights_ptr, rows_ptr, ends_ptr, tiles_ptr, a_ptr, h_ptr,
-    beta_gate, beta_up,
+    M, beta_gate, beta_up,
     L: tl.constexpr, INNER: tl.constexpr, TOP_K: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
     DEPTH: tl.constexpr, TRAINING: tl.constexpr,
 ):  # fmt: skip
@@ -56,7 +54,7 @@ def up_kernel(
     expert = tl.load(tiles_ptr + 2 * tile).to(tl.int64)
     if expert < 0:
         return
-    row_R, is_row_R = rows_of_tile(tiles_ptr, ends_ptr, tile, expert, ROWS)
+    row_R, is_row_R = rows_of_tile(tiles_ptr, ends_ptr, tile, expert, M, ROWS)
     flat_R = tl.load(rows_ptr + row_R)
     first = program % BLOCKS * BLOCK
     pair_P, block_D = tl.arange(0, 2 * BLOCK), tl.arange(0, DEPTH)
@@ -83,9 +81,10 @@ def up_kernel(
         tl.store(h_ptrs + INNER, up_RB.to(OPERAND), mask=is_place_RB)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["M"])
 def down_kernel(
     a_ptr, down_ptr, ends_ptr, tiles_ptr, out_ptr,
+    M,
     L: tl.constexpr, INNER: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, DEPTH: tl.constexpr,
 ):  # fmt: skip
     """One tile and BLOCK latent columns: rows of a times the expert's W_down."""
@@ -95,7 +94,7 @@ def down_kernel(
     expert = tl.load(tiles_ptr + 2 * tile).to(tl.int64)
     if expert < 0:
         return
-    row_R, is_row_R = rows_of_tile(tiles_ptr, ends_ptr, tile, expert, ROWS)
+    row_R, is_row_R = rows_of_tile(tiles_ptr, ends_ptr, tile, expert, M, ROWS)
     row_R1 = row_R.to(tl.int64)[:, None]
     latent_B, block_D = program % BLOCKS * BLOCK + tl.arange(0, BLOCK), tl.arange(0, DEPTH)
     a_ptrs = a_ptr + row_R1 * INNER + block_D[None, :]
@@ -109,9 +108,10 @@ def down_kernel(
     tl.store(out_ptr + row_R1 * L + latent_B[None, :], out_RB.to(out_ptr.dtype.element_ty), mask=is_place_RB)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["M"])
 def back_kernel(
     dh_ptr, gate_ptr, up_ptr, ends_ptr, tiles_ptr, out_ptr,
+    M,
     L: tl.constexpr, INNER: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, DEPTH: tl.constexpr,
 ):  # fmt: skip
     """One tile and BLOCK latent columns: rows of dg times W_gate and of du times W_up, one sum over both."""
@@ -122,7 +122,7 @@ def back_kernel(
     expert = tl.load(tiles_ptr + 2 * tile).to(tl.int64)
     if expert < 0:
         return
-    row_R, is_row_R = rows_of_tile(tiles_ptr, ends_ptr, tile, expert, ROWS)
+    row_R, is_row_R = rows_of_tile(tiles_ptr, ends_ptr, tile, expert, M, ROWS)
     row_R1 = row_R.to(tl.int64)[:, None]
     latent_B, block_D = program % BLOCKS * BLOCK + tl.arange(0, BLOCK), tl.arange(0, DEPTH)
     dh_ptrs = dh_ptr + row_R1 * (2 * INNER) + block_D[None, :]
