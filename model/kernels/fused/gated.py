@@ -94,7 +94,7 @@ def gated_norm(o_BTHK: Tensor, norm_weight_K: Tensor | None, eps: float, gate_BT
 def _forward(o: Tensor, gate: Tensor, weight: Tensor | None, eps: float) -> Tensor:
     on_gpu(o)
     y, K = torch.empty_like(gate), o.shape[-1]
-    launch = head_launch(K)
+    launch = head_launch(K, backward=False)
     if N := o.numel() // K:
         gated_kernel[(triton.cdiv(N, launch.rows),)](
             o, gate, weight, y, N, eps, K, launch.width, launch.rows, **launch.options()
@@ -114,7 +114,7 @@ def _backward(
     """Gradients of o, of the gate and of the weight (else empty)."""
     on_gpu(o)
     do, dgate, K = torch.empty_like(o), torch.empty_like(gate), o.shape[-1]
-    launch, N = head_launch(K), o.numel() // K
+    launch, N = head_launch(K, backward=True), o.numel() // K
     programs = max(1, min(PROGRAMS, triton.cdiv(N, launch.rows)))
     partials = None if weight is None else o.new_empty(programs, K, dtype=torch.float32)
     gated_backward_kernel[(programs,)](

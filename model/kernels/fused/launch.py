@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import triton
 
-PROGRAMS = 528
-"""Of a backward kernel: four for each multiprocessor of an H200. Each sums what its rows give to the gradients of
-weights; a constant, so that the order of these sums is the same everywhere."""
+PROGRAMS = 792
+"""Of a backward kernel: six for each multiprocessor of an H200, where two, three or six run at a time. Each sums
+what its rows give to the gradients of weights; a constant, so that the order of these sums is the same everywhere."""
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,24 @@ class Launch:
 
 
 def mix_launch(channels: int, sources: int, backward: bool) -> Launch:
-    """A thread has eight numbers of a row of each source, up to 2,048 channels; more rows where sources are few."""
+    """A thread has eight numbers of a row of each source, up to 2,048 channels; more rows where sources are few.
+
+    Backward, three programs run on a multiprocessor; from five sources on they do not fit into its registers, and are
+    read again from the first cache.
+    """
     width = max(16, triton.next_power_of_2(channels))
     if width > 2048:
         return Launch(width, rows=1, num_warps=16, held=False)
-    rows = max(1, 1024 // width)
-    num_warps = max(4, width // 256)
-    if sources <= 2 and not backward:
-        rows *= 2
-    return Launch(width, rows, num_warps)
+    rows, num_warps = max(1, 1024 // width), max(4, width // 256)
+    if backward:
+        return Launch(width, rows, num_warps, held=sources <= 4, registers=168 if num_warps == 4 else None)
+    return Launch(width, 2 * rows if sources <= 2 else rows, num_warps)
 
 
-def head_launch(channels: int) -> Launch:
-    """Sixteen numbers of each tensor a thread: heads have 64 or 128 channels, so a program has 32 or 16 of them."""
+def head_launch(channels: int, backward: bool) -> Launch:
+    """Sixteen numbers of each tensor a thread, or eight: of heads of 64 or 128 channels a program has 8 to 32."""
     width = max(16, triton.next_power_of_2(channels))
-    return Launch(width, max(1, 2048 // width), max(4, width // 512))
+    return Launch(width, max(1, (1024 if backward else 2048) // width), max(4, width // 512))
 
 
 def conv_launch(channels: int) -> Launch:
@@ -60,9 +63,9 @@ def conv_launch(channels: int) -> Launch:
 def conv_backward_launch(channels: int) -> Launch:
     """Four channels a thread, as it holds 14 rows of them; `rows` are the tokens of a segment, a multiple of four."""
     width = min(256, max(32, triton.next_power_of_2(channels)))
-    return Launch(width, 64, max(1, width // 128))
+    return Launch(width, 64, max(1, width // 128), registers=128)
 
 
 def conv_programs(columns: int) -> int:
-    """Programs that walk over segments in one of `columns` blocks of channels: about 12 for each multiprocessor."""
-    return max(1, 1584 // columns)
+    """Programs that walk over segments in one of `columns` blocks of channels: eight for each multiprocessor."""
+    return max(1, 1056 // columns)

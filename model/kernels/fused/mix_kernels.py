@@ -19,8 +19,8 @@ Backward, with dh the gradient of h and d the gradient that arrives at a source 
     dw̃ = Σ ds_i r_i v_i,   dg = Σ dx h r     over all tokens: a sum for each program, in the order of its rows
 
 Bytes a token: 2 D (S + 1 read, S written, and one for each d). A program holds its rows of all sources in registers
-(`HELD`) while it takes h, the S products with dh, and dv of them; where rows are too wide, it reads them again, which
-by then the L2 cache answers. FLOPs: about 20 a number forward, 30 backward; neither counts beside the bytes.
+(`HELD`) while it takes h, the S products with dh, and dv of them; where they are too many, it reads them again, which
+by then a cache answers. FLOPs: about 20 a number forward, 30 backward; neither counts beside the bytes.
 
 Letters: N tokens, S sources, D model width, R rows of a program's block.
 """
@@ -149,6 +149,12 @@ def mix_backward_kernel(
             dout_RD += dh_RD * (h_RD * norm_R[:, None])
             back_R = norm_R * norm_R * product_R * (1.0 / D)
             dh_RD = norm_R[:, None] * (pulled_RD - back_R[:, None] * h_RD)
+        arrived = ()
+        for i in tl.static_range(S):
+            if arriving[i] is not None:
+                arrived = with_last(arrived, tl.load(arriving[i] + place_RD, mask=inside_RD, other=0.0))
+            else:
+                arrived = with_last(arrived, 0.0)
         if S > 1:
             agreements = ()
             mean_R = tl.zeros([ROWS], tl.float32)
@@ -165,7 +171,7 @@ def mix_backward_kernel(
                 dv_RD = p[i][:, None] * dh_RD + weight_R[:, None] * folded_D[None, :] - back_R[:, None] * v_RD
                 dfolded_RD += weight_R[:, None] * v_RD
             if arriving[i] is not None:
-                dv_RD += tl.load(arriving[i] + place_RD, mask=inside_RD, other=0.0).to(tl.float32)
+                dv_RD += arrived[i].to(tl.float32)
             tl.store(dsources[i] + place_RD, dv_RD.to(dsources[i].dtype.element_ty), mask=inside_RD)
     channel_D = tl.arange(0, WIDTH)
     partials_ptr += program * (2 * D) + channel_D

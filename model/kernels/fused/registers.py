@@ -61,8 +61,10 @@ def of_kernel(kernel: Any, constants: dict[str, Any], types: Types, launch: Laun
     }  # fmt: skip
 
 
-def of_mix(channels: int, sources: int, backward: bool, launch: Launch | None = None) -> dict[str, int]:
-    """With an `added` and the norm behind; one gradient arrives beside that of x, as in training."""
+def of_mix(
+    channels: int, sources: int, backward: bool, launch: Launch | None = None, chained: bool = False
+) -> dict[str, int]:
+    """With an `added` and the norm behind. A gradient arrives at the running sum; `chained`, at every source."""
     launch = launch or mix_launch(channels, sources, backward)
     constants = {"S": sources, "D": channels, "WIDTH": launch.width, "ROWS": launch.rows, "HELD": launch.held}
     mixing = "*fp32" if sources > 1 else None
@@ -71,13 +73,13 @@ def of_mix(channels: int, sources: int, backward: bool, launch: Launch | None = 
     if not backward:
         types |= dict.fromkeys(("added_ptr", "sum_ptr", "x_ptr"), "*bf16")
         return of_kernel(mix_kernels.mix_kernel, constants, types, launch)
-    types |= {"arriving": (*[None] * (sources - 1), "*bf16"), "dsources": ("*bf16",) * sources}
+    types |= {"arriving": (*["*bf16" if chained else None] * (sources - 1), "*bf16"), "dsources": ("*bf16",) * sources}
     types |= {"dx_ptr": "*bf16", "partials_ptr": "*fp32"}
     return of_kernel(mix_kernels.mix_backward_kernel, {**constants, "PROGRAMS": PROGRAMS}, types, launch)
 
 
 def of_gated(channels: int, backward: bool, normed: bool = True) -> dict[str, int]:
-    launch = head_launch(channels)
+    launch = head_launch(channels, backward)
     constants = {"D": channels, "WIDTH": launch.width, "ROWS": launch.rows}
     pointers: Types = dict.fromkeys(("o_ptr", "gate_ptr", "y_ptr", "dy_ptr", "do_ptr", "dgate_ptr"), "*bf16")
     weights = dict.fromkeys(("weight_ptr", "partials_ptr"), "*fp32" if normed else None)
@@ -109,9 +111,12 @@ def main() -> None:
     """Forward, then backward, of each shape."""
     for backward in (False, True):
         way = "backward" if backward else "forward"
-        for channels in (192, 512, 1024, 7168):
-            for sources in (1, 2, 5, 9):
+        for channels, most in ((192, 4), (512, 5), (1024, 7), (7168, 9)):  # as many sources as the models have
+            for sources in (1, 2, most):
                 print("mix", way, f"{channels} × {sources}:", of_mix(channels, sources, backward), flush=True)
+            if backward:
+                figures = of_mix(channels, most, backward, chained=True)
+                print("mix", way, f"{channels} × {most}, chained:", figures, flush=True)
         for channels in (64, 128):
             print("gated_norm", way, f"{channels}:", of_gated(channels, backward), flush=True)
         print("gated_norm", way, "128, no norm:", of_gated(128, backward, normed=False), flush=True)
