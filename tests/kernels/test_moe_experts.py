@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -15,9 +16,8 @@ from k3data.model.bench import expert_variants
 from k3data.model.bench.oracles import relative_rms
 from k3data.model.config import MoEConfig
 from k3data.model.experts import Experts
-from k3data.model.kernels.moe import op
+from k3data.model.kernels.moe import experts, op, order
 from k3data.model.kernels.moe.launch import ROWS, block_of, launches
-from k3data.model.kernels.moe.op import experts
 from k3data.model.norm import RMSNorm
 from k3data.model.router import Routes
 
@@ -95,9 +95,22 @@ def by_operators(given, experts_NK, dy, dtype=torch.float64):
     return y.detach(), torch.autograd.grad(y, leaves, dy.to(dtype))
 
 
-def assert_near(found, expected, limit):
+def assert_near(found, expected):
+    """In bf16 on a GPU what rounding gives: of p more, since the norm leaves little of its gradient, and few tokens
+    scatter."""
     for name, one, other in zip(("y", *NAMES), (found[0], *found[1]), (expected[0], *expected[1]), strict=True):
-        assert relative_rms(one, other) <= limit, (name, relative_rms(one, other))
+        most = 5e-6 if DEVICE == "cpu" else 0.06 if name == "dweights" else 0.012
+        assert relative_rms(one, other) <= most, (name, relative_rms(one, other))
+
+
+def test_these_rows_are_in_the_order_that_the_package_gives():
+    _, experts_NK = operands(300, 2, 5, 8, 8)
+    made = order(experts_NK.int(), 5, ROWS)
+    right = ordered(experts_NK, 5)
+    assert all(torch.equal(a, b) for a, b in zip(made[:3], right[:3], strict=True))
+    used = right.tiles_G2[:, 0] >= 0
+    assert torch.equal(made.tiles_G2[:, 0], right.tiles_G2[:, 0])
+    assert torch.equal(made.tiles_G2[used], right.tiles_G2[used])
 
 
 CASES = {
@@ -118,7 +131,7 @@ def test_outputs_and_gradients_are_the_operators(case):
     found = by_kernels(given, experts_NK, dy)
     assert found[0].dtype == DTYPE
     assert [x.dtype for x in found[1]] == [x.dtype for x in given]
-    assert_near(found, by_operators(given, experts_NK, dy), 0.012 if DEVICE == "cuda" else 3e-6)
+    assert_near(found, by_operators(given, experts_NK, dy))
 
 
 @pytest.mark.slow
@@ -126,8 +139,7 @@ def test_outputs_and_gradients_are_the_operators(case):
 def test_sizes_of_models(L, I, K, E):  # noqa: E741
     given, experts_NK = operands(200, K, E, L, I)
     dy = torch.randn(given[0].shape, generator=torch.Generator().manual_seed(9)).to(given[0])
-    limit = 0.012 if DEVICE == "cuda" else 5e-6
-    assert_near(by_kernels(given, experts_NK, dy), by_operators(given, experts_NK, dy), limit)
+    assert_near(by_kernels(given, experts_NK, dy), by_operators(given, experts_NK, dy))
 
 
 def test_in_bf16_it_is_as_near_as_the_operators_are():
@@ -149,7 +161,7 @@ def test_all_tokens_to_one_expert():
     given, experts_NK = operands(300, 1, 4, 16, 8, experts_NK=experts_NK)
     dy = torch.ones_like(given[0])
     y, gradients = by_kernels(given, experts_NK, dy)
-    assert_near((y, gradients), by_operators(given, experts_NK, dy), 0.012 if DEVICE == "cuda" else 3e-6)
+    assert_near((y, gradients), by_operators(given, experts_NK, dy))
     for gradient in gradients[1:4]:
         assert gradient[2].abs().sum() > 0
         assert not gradient[[0, 1, 3]].any()
@@ -223,11 +235,11 @@ def test_bytes_kept_for_the_backward_pass(L, I, K):  # noqa: E741
     N = 64
     given, experts_NK = operands(N, K, 16, L, I, dtype=torch.bfloat16)
     given[5] = given[5].bfloat16()
-    order = ordered(experts_NK, 16)
+    made = ordered(experts_NK, 16)
 
     def kept(run):
         tensors = {}
-        inputs = {x.untyped_storage().data_ptr() for x in (*given, *order, experts_NK)}
+        inputs = {x.untyped_storage().data_ptr() for x in (*given, *made, experts_NK)}
 
         def pack(x):
             tensors[x.untyped_storage().data_ptr()] = x
@@ -246,7 +258,7 @@ def test_bytes_kept_for_the_backward_pass(L, I, K):  # noqa: E741
 
     for x in given:
         x.requires_grad_()
-    ours, _ = kept(lambda: experts(*given, order))
+    ours, _ = kept(lambda: experts(*given, made))
     theirs, _ = kept(operators)
     assert ours == N * K * 4 * I + N * (2 * L + 4)
     assert ours <= 0.6 * theirs
@@ -254,10 +266,10 @@ def test_bytes_kept_for_the_backward_pass(L, I, K):  # noqa: E741
 
 def test_without_a_gradient_nothing_is_kept():
     given, experts_NK = operands(20, 2, 3, 32, 24)
-    order = ordered(experts_NK, 3)
-    y, *kept = op._forward(*given, *order, 4.0, 25.0, 1e-5, False)
+    made = ordered(experts_NK, 3)
+    y, *kept = op._forward(*given, *made, 4.0, 25.0, 1e-5, False)
     assert [x.numel() for x in kept] == [0, 0, 0]
-    trained, *_ = op._forward(*given, *order, 4.0, 25.0, 1e-5, True)
+    trained, *_ = op._forward(*given, *made, 4.0, 25.0, 1e-5, True)
     assert torch.equal(y, trained)
 
 
@@ -278,10 +290,10 @@ def test_it_is_what_pytorch_asks_of_an_operator(training):
 
 def test_it_compiles_into_one_graph():
     given, experts_NK = operands(20, 2, 3, 16, 8)
-    order = ordered(experts_NK, 3)
+    made = ordered(experts_NK, 3)
 
     def run(*leaves):
-        return (2 * experts(*leaves, order)).square().sum()
+        return (2 * experts(*leaves, made)).square().sum()
 
     results = []
     for function in (run, torch.compile(run, fullgraph=True, backend="aot_eager")):
@@ -292,7 +304,7 @@ def test_it_compiles_into_one_graph():
 
 def test_what_does_not_fit_is_refused_before_the_launch():
     given, experts_NK = operands(20, 2, 3, 32, 24)
-    order = ordered(experts_NK, 3)
+    made = ordered(experts_NK, 3)
     z, gate, up, down, p, w = given
     for bad, match in (
         ((z.double(), gate, up, down, p, w), "z is torch.float64"),
@@ -305,19 +317,19 @@ def test_what_does_not_fit_is_refused_before_the_launch():
         ((z, gate, up, down, p, w[:8]), "norm_weight is"),
     ):
         with pytest.raises(ValueError, match=match):
-            experts(*bad, order)
+            experts(*bad, made)
     with pytest.raises(ValueError, match=r"tiles is \[3, 2\], but must be \[4, 2\]"):
-        experts(*given, order._replace(tiles_G2=order.tiles_G2[:-1]))
+        experts(*given, made._replace(tiles_G2=made.tiles_G2[:-1]))
     with pytest.raises(ValueError, match=r"rows is torch\.int64"):
-        experts(*given, order._replace(rows_M=order.rows_M.long()))
+        experts(*given, made._replace(rows_M=made.rows_M.long()))
 
 
 def test_without_a_gpu_and_without_the_interpreter_it_is_refused(monkeypatch):
     given, experts_NK = operands(20, 2, 3, 32, 24)
     monkeypatch.setattr(triton.knobs.runtime, "interpret", False)
-    order = ordered(experts_NK.cpu(), 3)
+    made = ordered(experts_NK.cpu(), 3)
     with pytest.raises(ValueError, match="the kernels need a GPU, but z is on cpu"):
-        experts(*(x.cpu() for x in given), order)
+        experts(*(x.cpu() for x in given), made)
 
 
 def test_shapes_of_any_length_are_traced_without_the_kernels():
@@ -328,11 +340,11 @@ def test_shapes_of_any_length_are_traced_without_the_kernels():
         z = torch.empty(N, L, dtype=torch.bfloat16, requires_grad=True)
         gate, down = torch.empty(E, I, L, dtype=torch.bfloat16), torch.empty(E, L, I, dtype=torch.bfloat16)
         i32 = {"dtype": torch.int32}
-        order = Ordered(
+        made = Ordered(
             torch.empty(N * K, **i32), torch.empty(N, K, **i32), torch.empty(E, **i32),
             torch.empty(N * K // ROWS + E, 2, **i32),
         )  # fmt: skip
-        y = experts(z, gate, gate, down, torch.empty(N, K), torch.empty(L), order)
+        y = experts(z, gate, gate, down, torch.empty(N, K), torch.empty(L), made)
         (dz,) = torch.autograd.grad(y.sum(), z)
     assert y.shape == dz.shape == (N, L)
 
@@ -354,8 +366,15 @@ def test_every_kernel_compiles(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     lines = done.stdout.splitlines()
     assert len(lines) == 45
-    spills = [int(line.rsplit("'spills': ", 1)[1].rstrip("}")) for line in lines]
-    assert max(spills) < 100, done.stdout
+    for line in lines:
+        _, _, _, name, numbers = line.split(" ", 4)
+        numbers = ast.literal_eval(numbers)
+        assert numbers["spills"] < 50, line
+        if name in ("up", "down", "inner", "back", "gate_and_up", "down_matrix"):
+            launch = getattr(launches(*map(int, line.split()[:2])), name)
+            rows, columns = (*launch.block, 0)[:2] if "_" in name else (ROWS, launch.block[0] * (1 + (name == "up")))
+            # Both operands of every stage: loads run ahead of products.
+            assert numbers["shared"] >= launch.num_stages * 2 * launch.depth * (rows + columns), line
 
 
 @pytest.mark.slow
