@@ -11,7 +11,7 @@ A slot of a tile past the last row of its expert has a row of the next one, whic
 for where the tile begins, and not for where the expert ends. No row has any part in another, and how a sum is split
 does not depend on the tile: the same token has the same bits in any batch.
 
-Bytes a row in bf16, matrices and gathered rows in L2: up 6 I kept (2 I if nothing is), down 2 I + 2 L, back 4 I + 2 L.
+Bytes a row in bf16, matrices and gathered rows in L2: up 6 I (2 I if nothing is kept), down 2 I + 2 L, back 4 I + 2 L.
 FLOPs a row: up 4 L I, down 2 L I, back 4 L I.
 
 Letters: N tokens, K experts of a token, M = N·K rows, E experts, L latent width, I inner width, G tiles, R rows of a
