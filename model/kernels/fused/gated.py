@@ -21,7 +21,7 @@ from torch import Tensor
 
 from ..kda.tiles import sigmoid
 from .checks import check_dtypes, check_weights, check_width, on_gpu
-from .launch import PROGRAMS, head_launch
+from .launch import head_launch
 from .rows import load_weight, row_block, two_sums
 
 
@@ -115,11 +115,11 @@ def _backward(
     on_gpu(o)
     do, dgate, K = torch.empty_like(o), torch.empty_like(gate), o.shape[-1]
     launch, N = head_launch(K, backward=True), o.numel() // K
-    programs = max(1, min(PROGRAMS, triton.cdiv(N, launch.rows)))
+    programs = max(1, min(launch.programs, triton.cdiv(N, launch.rows)))
     partials = None if weight is None else o.new_empty(programs, K, dtype=torch.float32)
     gated_backward_kernel[(programs,)](
         dy, o, gate, weight, do, dgate, partials, N, eps,
-        K, launch.width, launch.rows, PROGRAMS, **launch.options(),
+        K, launch.width, launch.rows, launch.programs, **launch.options(),
     )  # fmt: skip
     if weight is None or partials is None:
         return do, dgate, o.new_empty(0)

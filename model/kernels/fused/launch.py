@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import triton
 
-PROGRAMS = 792
-"""Of a backward kernel: six for each multiprocessor of an H200, where two, three or six run at a time. Each sums
-what its rows give to the gradients of weights; a constant, so that the order of these sums is the same everywhere."""
+_PROCESSORS = 132
+"""Multiprocessors of an H200. A constant: the order of sums over programs must be the same everywhere."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +22,10 @@ class Launch:
 
     rows: int
     num_warps: int
+    programs: int = 0
+    """Of a backward kernel, as many as run at a time: each goes over rows, and sums what they give to the gradients of
+    weights."""
+
     held: bool = True
     """Whether a program keeps all its sources in registers, or reads them again, from the cache, for each use."""
 
@@ -34,24 +37,29 @@ class Launch:
 
 
 def mix_launch(channels: int, sources: int, backward: bool) -> Launch:
-    """A thread has eight numbers of a row of each source, up to 2,048 channels; more rows where sources are few.
+    """A program has one row, and a thread eight numbers of it of each source, up to 2,048 channels: so up to 256, no
+    warp waits for another. Only a norm alone, which has little to load, takes more rows at once.
 
-    Backward, three programs run on a multiprocessor; from five sources on they do not fit into its registers, and are
+    Backward, twelve warps run on a multiprocessor; more than five sources do not fit into its registers then, and are
     read again from the first cache.
     """
     width = max(16, triton.next_power_of_2(channels))
     if width > 2048:
-        return Launch(width, rows=1, num_warps=16, held=False)
-    rows, num_warps = max(1, 1024 // width), max(4, width // 256)
+        return Launch(width, rows=1, num_warps=16, programs=_PROCESSORS, held=False)
+    num_warps = max(1, width // 256)
     if backward:
-        return Launch(width, rows, num_warps, held=sources <= 4, registers=168 if num_warps == 4 else None)
-    return Launch(width, 2 * rows if sources <= 2 else rows, num_warps)
+        programs = _PROCESSORS * (24 if sources == 1 else 12) // num_warps
+        return Launch(width, 1, num_warps, programs, held=sources <= 5, registers=168)
+    return Launch(width, 1, num_warps) if sources > 1 else Launch(width, max(1, 2048 // width), max(4, num_warps))
 
 
 def head_launch(channels: int, backward: bool) -> Launch:
     """Sixteen numbers of each tensor a thread, or eight: of heads of 64 or 128 channels a program has 8 to 32."""
     width = max(16, triton.next_power_of_2(channels))
-    return Launch(width, max(1, (1024 if backward else 2048) // width), max(4, width // 512))
+    num_warps = max(4, width // 512)
+    if backward:
+        return Launch(width, max(1, 1024 // width), num_warps, programs=_PROCESSORS * 24 // num_warps)
+    return Launch(width, max(1, 2048 // width), num_warps)
 
 
 def conv_launch(channels: int) -> Launch:
@@ -68,4 +76,4 @@ def conv_backward_launch(channels: int) -> Launch:
 
 def conv_programs(columns: int) -> int:
     """Programs that walk over segments in one of `columns` blocks of channels: eight for each multiprocessor."""
-    return max(1, 1056 // columns)
+    return max(1, 8 * _PROCESSORS // columns)

@@ -13,7 +13,7 @@ import triton
 from torch import Tensor
 
 from .checks import check_alike, check_dtypes, check_weights, check_width, on_gpu
-from .launch import PROGRAMS, mix_launch
+from .launch import mix_launch
 from .mix_kernels import mix_backward_kernel, mix_kernel
 
 MOST_SOURCES = 16
@@ -91,7 +91,7 @@ def _forward(
     D, S = partial.shape[-1], len(blocks) + 1
     N = partial.numel() // D
     total, x, stats = _outputs(blocks, partial, added, training)
-    launch = mix_launch(D, S, backward=False)
+    launch = mix_launch(D, S, False)
     if N:
         mix_kernel[(triton.cdiv(N, launch.rows),)](
             (*blocks, partial), added, query, norm_weight, out_weight, None if added is None else total, x,
@@ -124,14 +124,14 @@ def _backward(
     on_gpu(dx)
     D, S = dx.shape[-1], len(sources)
     N = dx.numel() // D
-    launch = mix_launch(D, S, backward=True)
+    launch = mix_launch(D, S, True)
     dsources = [torch.empty_like(one) for one in sources]
-    programs = max(1, min(PROGRAMS, triton.cdiv(N, launch.rows)))
+    programs = max(1, min(launch.programs, triton.cdiv(N, launch.rows)))
     partials = dx.new_empty(programs, 2, D, dtype=torch.float32)
     mix_backward_kernel[(programs,)](
         tuple(sources), tuple(arriving), tuple(dsources), query, norm_weight, out_weight,
         stats if S > 1 else None, dx, partials, N, out_eps,
-        S, D, launch.width, launch.rows, launch.held, PROGRAMS, **launch.options(),
+        S, D, launch.width, launch.rows, launch.held, launch.programs, **launch.options(),
     )  # fmt: skip
     dfolded, dout = partials.sum(0)
     if query is not None and norm_weight is not None:

@@ -18,7 +18,7 @@ from triton.compiler import ASTSource
 
 from ..registers import _SHARED, _tool
 from . import conv_kernels, gated, mix_kernels, situ
-from .launch import PROGRAMS, Launch, conv_backward_launch, conv_launch, head_launch, mix_launch
+from .launch import Launch, conv_backward_launch, conv_launch, head_launch, mix_launch
 
 _ALIGNED = [["tt.divisibility", 16]]
 Types = dict[str, str | tuple[str | None, ...] | None]
@@ -75,7 +75,7 @@ def of_mix(
         return of_kernel(mix_kernels.mix_kernel, constants, types, launch)
     types |= {"arriving": (*["*bf16" if chained else None] * (sources - 1), "*bf16"), "dsources": ("*bf16",) * sources}
     types |= {"dx_ptr": "*bf16", "partials_ptr": "*fp32"}
-    return of_kernel(mix_kernels.mix_backward_kernel, {**constants, "PROGRAMS": PROGRAMS}, types, launch)
+    return of_kernel(mix_kernels.mix_backward_kernel, {**constants, "PROGRAMS": launch.programs}, types, launch)
 
 
 def of_gated(channels: int, backward: bool, normed: bool = True) -> dict[str, int]:
@@ -86,7 +86,7 @@ def of_gated(channels: int, backward: bool, normed: bool = True) -> dict[str, in
     types: Types = {**pointers, **weights, "eps": "fp32"}
     if not backward:
         return of_kernel(gated.gated_kernel, constants, types, launch)
-    return of_kernel(gated.gated_backward_kernel, {**constants, "PROGRAMS": PROGRAMS}, types, launch)
+    return of_kernel(gated.gated_backward_kernel, {**constants, "PROGRAMS": launch.programs}, types, launch)
 
 
 def of_conv(channels: int, streams: int, backward: bool, launch: Launch | None = None) -> dict[str, int]:
