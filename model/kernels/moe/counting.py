@@ -9,8 +9,8 @@ from the lowest bin of the tokens on, then from the lowest of those that are lef
 most experts. What is found is added to the counts by integer atomics, one a bin that is not empty: the order of sums
 does not matter.
 
-Bytes: 4 N E for logits, and E counts of 8 bytes a bin that occurs, N / TOKENS times. Instructions for 32 numbers: about
-45 for the bins, 60 for the histogram of 256.
+Bytes: 4 N E for logits, and 16 for each bin of each expert that occurs, N / TOKENS times. Instructions for 32 numbers:
+about 105, of them 60 for a window of 256.
 
 Letters: N tokens, E experts, K experts of a token, M = N·K, B bins, T tokens and R entries of a program, W bins of
 a window.
