@@ -1,4 +1,4 @@
-"""Routing, its counts and the order of rows by kernels, against the router, its balancer and a stable sort."""
+"""Routing and its counts by kernels, against the router and its balancer."""
 
 from __future__ import annotations
 
@@ -290,8 +290,7 @@ def test_programs_as_large_as_launched(E, K, device, monkeypatch):
     ends_E = found.ends_E.long()
     assert torch.equal(ends_E, torch.bincount(experts.flatten(), minlength=E).cumsum(0))
     lengths = torch.minimum(ends_E[tiles[:, 0]] - tiles[:, 1], torch.tensor(128, device=device))
-    assert torch.equal(lengths.cumsum(0)[:-1], tiles[1:, 1])
-    assert lengths.sum() == N * K
+    assert lengths.cumsum(0).tolist() == [*tiles[1:, 1].tolist(), N * K]
 
 
 def test_operators_tell_the_truth(device):
