@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from .config import MoEConfig
-from .kda.inputs import compute_dtype
 from .quantile_balancing import QuantileBalancer
+from .wide_linear import wide_linear
 
 
 class Routes(NamedTuple):
@@ -44,9 +43,7 @@ class Router(nn.Module):
 
     def forward(self, x_ND: Tensor, real_N: Tensor | None = None) -> Routes:
         """`real_N` is false for tokens that balancing must not count (padding); they are routed all the same."""
-        wide = compute_dtype(x_ND)
-        with torch.autocast(x_ND.device.type, enabled=False):
-            scores_NE = torch.sigmoid(F.linear(x_ND.to(wide), self.weight.to(wide)))
+        scores_NE = torch.sigmoid(wide_linear(x_ND, self.weight))
         best = torch.topk(scores_NE.detach() + self.balancer.bias, self.top_k + 1, dim=-1)
         experts_NK, thresholds_N = best.indices[:, : self.top_k], best.values[:, self.top_k]
         self.balancer.observe(scores_NE, thresholds_N, experts_NK, real_N)

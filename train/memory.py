@@ -92,7 +92,7 @@ def _kda_by_kernels(model: ModelConfig, b: int) -> int:
     )  # q, k, v before and after their convolutions, decay, output gate, o, what is written, gated output
     states = W * kda.head_dim * b // _CHUNK
     chunks = kda.heads * (2 * _CHUNK * b + 8)
-    return rows + states + chunks + kda.decay_rank * b + model.d_model * 4
+    return rows + states + chunks + kda.decay_rank * b
 
 
 def _mla(model: ModelConfig, b: int) -> int:
@@ -106,7 +106,7 @@ def _mla(model: ModelConfig, b: int) -> int:
 
 def _moe(model: ModelConfig, b: int) -> int:
     moe = model.moe
-    router = 3 * moe.experts * 4 + model.d_model * 4
+    router = 3 * moe.experts * 4 + (model.d_model * 4 if b == 4 else 0)  # of bf16 there is no copy in fp32
     rows = moe.top_k * (2 * moe.latent * b + moe.latent * 4 + 3 * moe.inner * b)
     return router + rows + 3 * moe.shared_inner * b + moe.latent * (2 * b + 8)
 

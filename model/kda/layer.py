@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ..attention import Groups
 from ..config import ConfigError, ModelConfig
 from ..norm import RMSNorm
 from ..operators import HasKernels
+from ..wide_linear import wide_linear
 from .cache import KDACache
 from .chunked import kda_chunked
 from .conv import ShortConvolution
@@ -152,9 +152,7 @@ class KimiDeltaAttention(HasKernels):
     def _operands(self, x_BTD: Tensor, convolved: Sequence[Tensor]) -> list[Tensor]:
         q_BTHK, k_BTHK, v_BTHK = (self._heads(x_BTP) for x_BTP in convolved)
         z_BTHK = self._heads(self.decay_up(self.decay_down(x_BTD)))
-        wide = compute_dtype(x_BTD)
-        with torch.autocast(x_BTD.device.type, enabled=False):
-            beta_logit_BTH = F.linear(x_BTD.to(wide), self.beta_proj.weight.to(wide))
+        beta_logit_BTH = wide_linear(x_BTD, self.beta_proj.weight)
         operands = (q_BTHK, k_BTHK, v_BTHK, z_BTHK, beta_logit_BTH)
         if self.kernels == "torch":
             operands = self._prepared(*operands)

@@ -21,6 +21,7 @@ import triton
 from torch import Tensor
 from torch.nn import functional as F
 
+from ...wide_linear import wide_product
 from ..kda.checks import on_gpu
 from .selection import choose_kernel, logits_gradient_kernel
 
@@ -171,7 +172,7 @@ def _route(x: Tensor, weight: Tensor, bias: Tensor, top_k: int) -> tuple[Tensor,
     """Experts, weights, thresholds, the sums that the weights were divided by, and the logits."""
     on_gpu(x)
     with torch.autocast(x.device.type, enabled=False):
-        logits = _wide_product(x, weight.T) if _in_parts(x, weight) else F.linear(x.float(), weight.float())
+        logits = wide_product(x, weight.T) if _in_parts(x, weight) else F.linear(x.float(), weight.float())
     return *_chosen(logits, bias, top_k), logits
 
 
@@ -189,8 +190,8 @@ def _route_backward(
     with torch.autocast(x.device.type, enabled=False):
         if _in_parts(x, weight):
             dlogits = _logits_gradient(dweights, weights, experts, totals, E, 2)
-            dx = _wide_product(dlogits, torch.cat([weight, weight]), x.dtype)
-            dweight = _wide_product(dlogits.T, x).view(2, E, -1).sum(0)
+            dx = wide_product(dlogits, torch.cat([weight, weight]), x.dtype)
+            dweight = wide_product(dlogits.T, x).view(2, E, -1).sum(0)
         else:
             dlogits = _logits_gradient(dweights, weights, experts, totals, E, 1)
             dx, dweight = dlogits @ weight.float(), dlogits.T @ x.float()
@@ -204,13 +205,6 @@ def _(dweights: Tensor, x: Tensor, weight: Tensor, *_others: Tensor) -> tuple[Te
 
 def _in_parts(x: Tensor, weight: Tensor) -> bool:
     return x.dtype == weight.dtype == torch.bfloat16
-
-
-def _wide_product(a: Tensor, b: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """a @ b of bf16 matrices, with sums in fp32, by tensor cores where there are some."""
-    if not a.is_cuda:
-        return (a.float() @ b.float()).to(dtype)
-    return a @ b if dtype == a.dtype else torch.mm(a, b, out_dtype=dtype)
 
 
 def _save_route(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
