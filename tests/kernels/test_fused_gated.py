@@ -59,6 +59,17 @@ def test_output_and_gradients_are_the_operators(heads, channels, normed):
     compare(operands(heads, channels, normed=normed))
 
 
+@pytest.mark.parametrize("normed", [True, False])
+@pytest.mark.parametrize(("channels", "wider"), [(32, 0), (32, 16), (24, 0), (32, 3)])
+def test_heads_before_tokens_are_the_same_bits(channels, wider, normed):
+    """As an attention leaves them, cut out of wider ones or not; where strides are odd, by a copy."""
+    o, weight, gate = operands(3, channels, normed=normed)
+    lies = torch.full((2, 3, 5, channels + wider), float("nan"), device=DEVICE, dtype=DTYPE)
+    lies[..., :channels] = o.transpose(1, 2)
+    results = [output_and_gradients(run, [one, weight, gate]) for one in (o, lies.transpose(1, 2)[..., :channels])]
+    assert all(torch.equal(*pair) for pair in zip(*results, strict=True))
+
+
 def test_more_rows_than_programs(monkeypatch):
     monkeypatch.setattr(gated, "head_launch", lambda *a, **k: replace(head_launch(*a, **k), programs=2))
     compare(operands(heads=3, channels=128, tokens=31))
@@ -122,6 +133,7 @@ def test_what_does_not_fit_is_refused_before_the_launch():
         ((o, weight, gate[..., :-1]), r"the gate is \[2, 5, 191\], which does not go with o, \[2, 5, 3, 64\]"),
         ((o, weight[:-1], gate), r"norm_weight is \[63\], but must be \[64\]"),
         ((o.half(), weight, gate), "o is torch.float16"),
+        ((o[0], weight, gate[0]), r"o must be \[B, T, H, channels\], not \[5, 3, 64\]"),
     ):
         with pytest.raises(ValueError, match=match):
             run(*bad)

@@ -79,8 +79,9 @@ def of_mix(
 
 
 def of_gated(channels: int, backward: bool, normed: bool = True) -> dict[str, int]:
+    """Without a norm o has strides, as in MLA."""
     launch = head_launch(channels, backward)
-    constants = {"D": channels, "WIDTH": launch.width, "ROWS": launch.rows}
+    constants = {"STRIDED": not normed, "D": channels, "WIDTH": launch.width, "ROWS": launch.rows}
     pointers: Types = dict.fromkeys(("o_ptr", "gate_ptr", "y_ptr", "dy_ptr", "do_ptr", "dgate_ptr"), "*bf16")
     weights = dict.fromkeys(("weight_ptr", "partials_ptr"), "*fp32" if normed else None)
     types: Types = {**pointers, **weights, "eps": "fp32"}
