@@ -142,6 +142,19 @@ def test_a_tokens_results_do_not_depend_on_the_others():
             assert torch.equal(one.detach(), other[:, start:end])
 
 
+def test_what_is_not_contiguous_is_copied():
+    given = operands(3, 40)
+    wider = [torch.stack([one, torch.full_like(one, float("nan"))], -1)[..., 0] for one in given]
+    assert not any(one.is_contiguous() for one in wider)
+    results = [run(one) for one in (given, wider)]
+    assert all(torch.equal(*pair) for pair in zip(*results, strict=True))
+    leaves = [one.requires_grad_() for one in wider]
+    dx = draw(1, 40, 5, seed=20).transpose(1, 2)
+    found = torch.autograd.grad(run(leaves)[1], leaves, dx)
+    expected = torch.autograd.grad(run(leaves)[1], leaves, dx.contiguous())
+    assert all(torch.equal(*pair) for pair in zip(found, expected, strict=True))
+
+
 def test_more_rows_than_programs_and_the_same_bits_again(monkeypatch):
     monkeypatch.setattr(mix_op, "mix_launch", lambda *given: replace(mix_launch(*given), programs=2))
     compare(operands(3, 40, tokens=9))

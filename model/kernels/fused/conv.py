@@ -15,6 +15,7 @@ from torch import Tensor
 from .checks import check_alike, check_dtypes, on_gpu
 from .conv_kernels import conv_backward_kernel, conv_kernel
 from .launch import conv_backward_launch, conv_launch, conv_programs
+from .sums import weight_gradients
 
 TAPS = 4
 
@@ -85,8 +86,7 @@ def _backward(doutputs: list[Tensor], inputs: list[Tensor], weights: list[Tensor
         tuple(inputs), tuple(weights), places, tuple(doutputs), tuple(dinputs), partials, N, programs,
         streams, P, launch.width, launch.rows, **launch.options(),
     )  # fmt: skip
-    totals = partials.sum(1)
-    return [*dinputs, *(dw.view_as(w).to(w.dtype, copy=True) for dw, w in zip(totals, weights, strict=True))]
+    return [*dinputs, *weight_gradients(partials.flatten(2), weights)]
 
 
 @_backward.register_fake

@@ -24,6 +24,7 @@ from ..kda.tiles import sigmoid
 from .checks import check_dtypes, check_weights, check_width, on_gpu
 from .launch import head_launch
 from .rows import load_weight, row_block, two_sums
+from .sums import weight_gradients
 
 
 @triton.jit
@@ -56,18 +57,18 @@ def gated_kernel(
     tl.store(y_ptr + place_RD, (sigmoid(gate_RD) * n_RD).to(y_ptr.dtype.element_ty), mask=inside_RD)
 
 
-@triton.jit(do_not_specialize=["T", "H", "stride_b", "stride_t", "stride_h", "N", "eps"])
+@triton.jit(do_not_specialize=["T", "H", "stride_b", "stride_t", "stride_h", "programs", "N", "eps"])
 def gated_backward_kernel(
     dy_ptr, o_ptr, gate_ptr, weight_ptr, do_ptr, dgate_ptr, partials_ptr,
-    T, H, stride_b, stride_t, stride_h, N, eps,
-    STRIDED: tl.constexpr, D: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr, PROGRAMS: tl.constexpr,
+    T, H, stride_b, stride_t, stride_h, programs, N, eps,
+    STRIDED: tl.constexpr, D: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    """`partials` is [PROGRAMS, D]: dw of the rows of each program."""
+    """`partials` is [programs, D]: dw of the rows of each program."""
     program = tl.program_id(0)
     if weight_ptr is not None:
         weight_D = load_weight(weight_ptr, D, WIDTH)
         dweight_RD = tl.zeros([ROWS, WIDTH], tl.float32)
-    for block in range(program, tl.cdiv(N, ROWS), PROGRAMS):
+    for block in range(program, tl.cdiv(N, ROWS), programs):
         _, place_RD, inside_RD = row_block(block, N, D, WIDTH, ROWS)
         dy_RD = tl.load(dy_ptr + place_RD, mask=inside_RD, other=0.0).to(tl.float32)
         o_place_RD = place_RD
@@ -157,14 +158,14 @@ def _backward(
     do, dgate, K = o.new_empty(o.shape), torch.empty_like(gate), o.shape[-1]
     launch, N = head_launch(K, backward=True), o.numel() // K
     programs = max(1, min(launch.programs, triton.cdiv(N, launch.rows)))
-    partials = None if weight is None else o.new_empty(programs, K, dtype=torch.float32)
+    partials = None if weight is None else o.new_empty(1, programs, K, dtype=torch.float32)
     gated_backward_kernel[(programs,)](
-        dy, o, gate, weight, do, dgate, partials, *_layout(o), N, eps,
-        not o.is_contiguous(), K, launch.width, launch.rows, launch.programs, **launch.options(),
+        dy, o, gate, weight, do, dgate, partials, *_layout(o), programs, N, eps,
+        not o.is_contiguous(), K, launch.width, launch.rows, **launch.options(),
     )  # fmt: skip
     if weight is None or partials is None:
         return do, dgate, o.new_empty(0)
-    return do, dgate, partials.sum(0).to(weight.dtype)
+    return do, dgate, weight_gradients(partials, [weight])[0]
 
 
 @_backward.register_fake

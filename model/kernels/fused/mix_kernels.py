@@ -110,14 +110,13 @@ def probabilities(stats_ptr, row_R, N, S: tl.constexpr):
     return p, scores, scales
 
 
-@triton.jit(do_not_specialize=["N", "out_eps"])
+@triton.jit(do_not_specialize=["programs", "N", "out_eps"])
 def mix_backward_kernel(
     sources, arriving, dsources, query_ptr, norm_weight_ptr, out_weight_ptr, stats_ptr, dx_ptr, partials_ptr,
-    N, out_eps,
+    programs, N, out_eps,
     S: tl.constexpr, D: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr, HELD: tl.constexpr,
-    PROGRAMS: tl.constexpr,
 ):  # fmt: skip
-    """`arriving` has None where no other gradient is to be added. `partials` is [PROGRAMS, 2, D]: dw̃ and dg."""
+    """`arriving` has None where no other gradient is to be added. `partials` is [2, programs, D]: dw̃ and dg."""
     program = tl.program_id(0)
     dfolded_RD = tl.zeros([ROWS, WIDTH], tl.float32)
     dout_RD = tl.zeros([ROWS, WIDTH], tl.float32)
@@ -125,7 +124,7 @@ def mix_backward_kernel(
         folded_D = load_weight(query_ptr, D, WIDTH) * load_weight(norm_weight_ptr, D, WIDTH)
     if out_weight_ptr is not None:
         out_weight_D = load_weight(out_weight_ptr, D, WIDTH)
-    for block in range(program, tl.cdiv(N, ROWS), PROGRAMS):
+    for block in range(program, tl.cdiv(N, ROWS), programs):
         row_R, place_RD, inside_RD = row_block(block, N, D, WIDTH, ROWS)
         held = ()
         if HELD:
@@ -174,6 +173,6 @@ def mix_backward_kernel(
                 dv_RD += arrived[i].to(tl.float32)
             tl.store(dsources[i] + place_RD, dv_RD.to(dsources[i].dtype.element_ty), mask=inside_RD)
     channel_D = tl.arange(0, WIDTH)
-    partials_ptr += program * (2 * D) + channel_D
+    partials_ptr += program * D + channel_D
     tl.store(partials_ptr, tl.sum(dfolded_RD, 0), mask=channel_D < D)
-    tl.store(partials_ptr + D, tl.sum(dout_RD, 0), mask=channel_D < D)
+    tl.store(partials_ptr + programs * D, tl.sum(dout_RD, 0), mask=channel_D < D)

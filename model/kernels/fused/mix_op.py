@@ -15,6 +15,7 @@ from torch import Tensor
 from .checks import check_alike, check_dtypes, check_weights, check_width, on_gpu
 from .launch import mix_launch
 from .mix_kernels import mix_backward_kernel, mix_kernel
+from .sums import mix_weight_gradients
 
 MOST_SOURCES = 16
 
@@ -127,16 +128,13 @@ def _backward(
     launch = mix_launch(D, S, True)
     dsources = [torch.empty_like(one) for one in sources]
     programs = max(1, min(launch.programs, triton.cdiv(N, launch.rows)))
-    partials = dx.new_empty(programs, 2, D, dtype=torch.float32)
+    partials = dx.new_empty(2, programs, D, dtype=torch.float32)
     mix_backward_kernel[(programs,)](
         tuple(sources), tuple(arriving), tuple(dsources), query, norm_weight, out_weight,
-        stats if S > 1 else None, dx, partials, N, out_eps,
-        S, D, launch.width, launch.rows, launch.held, launch.programs, **launch.options(),
+        stats if S > 1 else None, dx, partials, programs, N, out_eps,
+        S, D, launch.width, launch.rows, launch.held, **launch.options(),
     )  # fmt: skip
-    dfolded, dout = partials.sum(0)
-    if query is not None and norm_weight is not None:
-        dsources += [(dfolded * norm_weight).to(query.dtype), (dfolded * query).to(norm_weight.dtype)]
-    return dsources if out_weight is None else [*dsources, dout.to(out_weight.dtype, copy=True)]
+    return [*dsources, *mix_weight_gradients(partials, query, norm_weight, out_weight)]
 
 
 @_backward.register_fake

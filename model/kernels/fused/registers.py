@@ -17,7 +17,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from ..registers import _SHARED, _tool
-from . import conv_kernels, gated, mix_kernels, situ
+from . import conv_kernels, gated, mix_kernels, situ, sums
 from .launch import Launch, conv_backward_launch, conv_launch, head_launch, mix_launch
 
 _ALIGNED = [["tt.divisibility", 16]]
@@ -75,7 +75,7 @@ def of_mix(
         return of_kernel(mix_kernels.mix_kernel, constants, types, launch)
     types |= {"arriving": (*["*bf16" if chained else None] * (sources - 1), "*bf16"), "dsources": ("*bf16",) * sources}
     types |= {"dx_ptr": "*bf16", "partials_ptr": "*fp32"}
-    return of_kernel(mix_kernels.mix_backward_kernel, {**constants, "PROGRAMS": launch.programs}, types, launch)
+    return of_kernel(mix_kernels.mix_backward_kernel, constants, types, launch)
 
 
 def of_gated(channels: int, backward: bool, normed: bool = True) -> dict[str, int]:
@@ -87,7 +87,7 @@ def of_gated(channels: int, backward: bool, normed: bool = True) -> dict[str, in
     types: Types = {**pointers, **weights, "eps": "fp32"}
     if not backward:
         return of_kernel(gated.gated_kernel, constants, types, launch)
-    return of_kernel(gated.gated_backward_kernel, {**constants, "PROGRAMS": launch.programs}, types, launch)
+    return of_kernel(gated.gated_backward_kernel, constants, types, launch)
 
 
 def of_conv(channels: int, streams: int, backward: bool, launch: Launch | None = None) -> dict[str, int]:
@@ -108,8 +108,20 @@ def of_situ(channels: int, backward: bool) -> dict[str, int]:
     return of_kernel(kernel, {"D": channels, "BLOCK": situ.BLOCK}, types, Launch(situ.BLOCK, 1, situ.WARPS))
 
 
+def of_sums(mixed: bool) -> dict[str, int]:
+    """Of a mix, or of the three kernels of a convolution."""
+    launch, constants = Launch(16, 256, 4), {"W": 16, "STEPS": 256}
+    pointers = ("partials_ptr", "query_ptr", "norm_weight_ptr", "dquery_ptr", "dnorm_weight_ptr", "dout_weight_ptr")
+    if mixed:
+        return of_kernel(sums.mix_weights_kernel, {**constants, "D": 1024}, dict.fromkeys(pointers, "*fp32"), launch)
+    types: Types = {"partials_ptr": "*fp32", "dweights": ("*fp32",) * 3}
+    return of_kernel(sums.weights_kernel, {**constants, "COUNT": 3, "C": 3072}, types, launch)
+
+
 def main() -> None:
     """Forward, then backward, of each shape."""
+    print("sums of a mix:", of_sums(True), flush=True)
+    print("sums of conv_silu:", of_sums(False), flush=True)
     for backward in (False, True):
         way = "backward" if backward else "forward"
         for channels, most in ((192, 4), (512, 5), (1024, 7), (7168, 9)):  # as many sources as the models have
