@@ -19,9 +19,10 @@ import torch
 from torch import Tensor, nn
 
 from .kda.inputs import compute_dtype
+from .operators import HasKernels
 
 
-class AttentionResidual(nn.Module):
+class AttentionResidual(HasKernels):
     """One mix over depth: `query` w and `norm_weight` n, both [D]."""
 
     def __init__(self, dim: int, eps: float = 1e-5) -> None:
@@ -42,6 +43,12 @@ class AttentionResidual(nn.Module):
             if v_BTD.shape != sources[0].shape:
                 shapes = f"{list(sources[0].shape)} and {list(v_BTD.shape)}"
                 raise ValueError(f"the sources of a mix must have one shape, not {shapes}")
+        if self.kernels == "triton":
+            from .kernels import fused
+
+            return fused.mix(
+                self.query, self.norm_weight, self.eps, None, 0.0, sources[-1], None, *sources[:-1]
+            )[1]  # fmt: skip
         return _Mix.apply(self.query, self.norm_weight, self.eps, *sources)  # type: ignore[no-untyped-call]
 
     def extra_repr(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .config import ConfigError
 from .operators import HasKernels
 
 
@@ -19,6 +20,12 @@ class RMSNorm(HasKernels):
         super().__init__()
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(dim))
+
+    def check_kernels(self) -> None:
+        from .kernels.fused.checks import WIDEST
+
+        if self.weight.numel() > WIDEST:
+            raise ConfigError(f"kernels: triton norms at most {WIDEST} channels, not {self.weight.numel()}")
 
     def forward(self, x: Tensor) -> Tensor:
         if self.kernels == "triton":

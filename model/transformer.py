@@ -23,7 +23,7 @@ from torch.utils.checkpoint import checkpoint
 from .attention import Groups
 from .attn_res import AttentionResidual, ResidualStream, TwoPhaseStream, block_mixes
 from .cache import HybridCache
-from .config import ModelConfig
+from .config import ConfigError, ModelConfig
 from .feed_forward import FeedForward
 from .inputs import Batch, check_tokens, joined, place_features
 from .kda.cache import KDACache
@@ -81,12 +81,6 @@ class Layer(HasKernels):
         self, mix: AttentionResidual, norm: RMSNorm, partial_BTD: Tensor, added_BTD: Tensor | None, *blocks: Tensor
     ) -> tuple[Tensor, Tensor]:
         """The running sum with what was added last, and the norm of the mix over depth."""
-        if self.kernels == "triton":
-            from .kernels import fused
-
-            return fused.mix(
-                mix.query, mix.norm_weight, mix.eps, norm.weight, norm.eps, partial_BTD, added_BTD, *blocks
-            )
         if added_BTD is not None:
             partial_BTD = partial_BTD + added_BTD
         return partial_BTD, norm(mix([*blocks, partial_BTD]) if blocks else partial_BTD)
@@ -96,7 +90,16 @@ class Layer(HasKernels):
             stream.settle()
         if isinstance(stream, TwoPhaseStream) or stream.partial is None:
             return norm(stream.read(mix))
-        partial_BTD, x_BTD = self._run(self.mixed, mix, norm, stream.partial, stream.added, *stream.blocks)
+        if self.kernels == "triton":
+            from .kernels import fused
+
+            weights = (mix.query, mix.norm_weight, mix.eps, norm.weight, norm.eps)
+            partial_BTD, x_BTD, blocks = self._run(
+                fused.chained_mix, *weights, stream.partial, stream.added, *stream.blocks
+            )
+            stream.blocks = list(blocks)
+        else:
+            partial_BTD, x_BTD = self._run(self.mixed, mix, norm, stream.partial, stream.added, *stream.blocks)
         if stream.added is not None:
             stream.partial, stream.added = partial_BTD, None
         return x_BTD
@@ -108,7 +111,7 @@ class Layer(HasKernels):
         return piece(*inputs)
 
 
-class K3Model(nn.Module):
+class K3Model(HasKernels):
     def __init__(self, config: ModelConfig) -> None:
         """Freshly initialised: matrices normal with `config.init_std`, parts as they say themselves."""
         super().__init__()
@@ -199,6 +202,13 @@ class K3Model(nn.Module):
     def balancers(self) -> list[QuantileBalancer]:
         """Those of all mixtures of experts, in the order of the layers; for `quantile_balancing.balance`."""
         return [module for module in self.modules() if isinstance(module, QuantileBalancer)]
+
+    def check_kernels(self) -> None:
+        from .kernels.fused.mix_op import MOST_SOURCES
+
+        sources = -(-self.config.layers // self.config.attn_res_block) + 1
+        if sources > MOST_SOURCES:
+            raise ConfigError(f"kernels: triton mixes at most {MOST_SOURCES} sources over depth, not {sources}")
 
     def use_kernels(self, kernels: Kernels) -> None:
         """As the function of that name says; the loss, too, is by the kernels then."""

@@ -249,7 +249,12 @@ def _mix(size: str) -> Part:
     nn.init.normal_(module.ffn_mix.query, std=0.02)
     blocks = -(-config.layers // config.attn_res_block)
 
-    def run(module: Layer, *sources: Tensor) -> tuple[Tensor, Tensor]:
+    def run(module: Layer, *sources: Tensor) -> tuple[Tensor, ...]:
+        if module.kernels == "triton":
+            from ..kernels import fused
+
+            mix, norm = module.ffn_mix, module.ffn_norm
+            return fused.mix(mix.query, mix.norm_weight, mix.eps, norm.weight, norm.eps, *sources)
         return module.mixed(module.ffn_mix, module.ffn_norm, *sources)
 
     return Part(module, run, [_rows(config.d_model)[None] for _ in range(blocks + 2)])

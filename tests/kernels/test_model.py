@@ -98,6 +98,7 @@ def test_the_estimate_of_memory_knows_what_the_kernels_keep(device):
     [
         ({"moe": replace(CONFIG.moe, inner=20)}, "multiples of 8, but latent is 32 and inner 20"),
         ({"moe": replace(CONFIG.moe, experts=1025)}, "none for 2 of 1025 experts, only for at most 32 of 1024"),
+        ({"layers": 40, "mla_layers": ()}, "mixes at most 16 sources over depth, not 21"),
         ({"kda": replace(CONFIG.kda, conv_kernel=3)}, "none for convolutions of 3, only of 4"),
     ],
 )
