@@ -24,7 +24,19 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..kernels.fused import chained_mix, conv, conv_silu_each, gated, gated_norm, mix, mix_op, rms_norm, situ, situ_glu
+from ..kernels.fused import (
+    chained_mix,
+    conv,
+    conv_silu_each,
+    gated,
+    gated_norm,
+    mix,
+    mix_op,
+    norm_op,
+    rms_norm,
+    situ,
+    situ_glu,
+)
 from .kernel_variants import kernel_ms, patched
 from .oracles import relative_rms
 
@@ -136,10 +148,11 @@ def variants(name: str) -> dict[str, Callable[[], Any]]:
     more: _Ways = {f"programs_x{times}": {"times": times} for times in (0.5, 1.5, 2)}
     found: dict[str, Callable[[], Any]] = {}
     if kind in ("mix", "chained", "norm"):
+        module = norm_op if kind == "norm" else mix_op
         for way, changes in (({} if kind == "norm" else _MIX) | more).items():
-            found[f"back_{way}"] = partial(patched, mix_op, mix_launch=changed(mix_op.mix_launch, True, changes))
+            found[f"back_{way}"] = partial(patched, module, mix_launch=changed(module.mix_launch, True, changes))
         for way, changes in (_NORM if kind == "norm" else {"rows_2": {"rows": 2}, "rows_4": {"rows": 4}}).items():
-            found[way] = partial(patched, mix_op, mix_launch=changed(mix_op.mix_launch, False, changes))
+            found[way] = partial(patched, module, mix_launch=changed(module.mix_launch, False, changes))
     elif kind == "gated":
         for backward, ways in ((False, _HEADS), (True, _HEADS | more)):
             for way, changes in ways.items():

@@ -8,7 +8,7 @@ import pytest
 import torch
 from k3data.model.attn_res import AttentionResidual
 from k3data.model.bench.oracles import relative_rms
-from k3data.model.kernels.fused import mix, mix_op, rms_norm
+from k3data.model.kernels.fused import mix, mix_op, norm_op, rms_norm
 from k3data.model.kernels.fused.launch import mix_launch
 from k3data.model.norm import rms_norm as definition_of_norm
 
@@ -200,6 +200,12 @@ def test_operators_tell_the_truth(added):
     arriving = [None, None, torch.ones_like(partial)]
     arguments = (torch.ones_like(partial), arriving, sources, query, norm_weight, out_weight, stats, 1e-4)
     torch.library.opcheck(mix_op._backward, arguments, test_utils=CHECKS)
+
+
+def test_operators_of_a_norm_alone_tell_the_truth():
+    x, weight = draw(3, 40), draw(40, seed=1)
+    torch.library.opcheck(norm_op._forward, (x, weight, 1e-5), test_utils=CHECKS)
+    torch.library.opcheck(norm_op._backward, (torch.ones_like(x), x, weight, 1e-5), test_utils=CHECKS)
 
 
 def test_no_tokens():

@@ -1,4 +1,4 @@
-"""`mix` and `rms_norm`: checks, and the kernels as custom operators that autograd and torch.compile know.
+"""`mix`: checks, and the kernels as custom operators that autograd and torch.compile know.
 
 Letters: B batch, T tokens, N = B·T, S sources, D model width.
 """
@@ -41,14 +41,6 @@ def mix(
         query_D, norm_weight_D, eps, out_weight_D, out_eps, partial_BTD, added_BTD, blocks, training
     )
     return total, x
-
-
-def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
-    """x / √(mean x² + eps) · weight over the last dimension, in x's dtype, computed in fp32. Raises as `mix` does."""
-    check_dtypes({"x": x, "weight": weight})
-    check_width(x.shape[-1])
-    check_weights({"weight": weight}, x.shape[-1])
-    return forward_op(None, None, 0.0, weight, eps, x, None, (), False)[1]
 
 
 def check(
