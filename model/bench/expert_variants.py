@@ -15,10 +15,7 @@ Letters: N tokens, K experts of a token, M = N·K rows, E experts, L latent widt
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -36,12 +33,10 @@ from ..kernels.moe.op import experts
 from ..kernels.moe.ordering import Order, order
 from ..norm import RMSNorm
 from ..router import Routes
-from .kernel_variants import kernel_ms, patched
 from .oracles import relative_rms
+from .study import DEVICE, GPU, Study, compile_by_processes, kernel_ms, patched
 
 SECONDS = 240.0
-GPU = torch.cuda.is_available()
-DEVICE = "cuda" if GPU else "cpu"
 DTYPE = torch.bfloat16 if GPU else torch.float32
 TENSORS = ("y", "dz", "dgate", "dup", "ddown", "dweights", "dnorm_weight")
 LIMIT = 0.01
@@ -162,23 +157,10 @@ def by_operators(given: Given) -> list[Tensor]:
 
 
 def study(seconds: float) -> dict[str, Any]:
-    """Flat: a name to a number, or to the message of what was raised."""
-    started = time.perf_counter()
-    found: dict[str, Any] = {}
-
-    def note(name: str, work: Callable[[], dict[str, Any]]) -> None:
-        if time.perf_counter() - started > seconds:
-            found[name] = "no time"
-            return
-        begun = time.perf_counter()
-        try:
-            found.update({f"{name}.{key}" if key else name: value for key, value in work().items()})
-        except Exception as error:
-            found[name] = f"{type(error).__name__}: {str(error)[-300:]}"
-        found[f"{name}.seconds"] = round(time.perf_counter() - begun, 2)
-
+    findings = Study(seconds)
+    note = findings.note
     if GPU:
-        note("compile", compile_all)
+        note("compile", partial(compile_by_processes, f"{__package__}.expert_variants", 90))
     for name, shape in SHAPES.items():
         note(f"errors.{name}", partial(_errors, shape))
     note("bitwise", partial(_bitwise, next(iter(SHAPES.values()))))
@@ -191,8 +173,7 @@ def study(seconds: float) -> dict[str, Any]:
             for way, changes in ways.items():
                 if replace(as_it_is, **changes) != as_it_is:
                     note(f"{name}.{kernel}.{way}", partial(_variant, SHAPES[name], kernel, changes))
-    found["seconds"] = round(time.perf_counter() - started, 1)
-    return found
+    return findings.done()
 
 
 def launched(kernel: str, changes: dict[str, Any]) -> Any:
@@ -203,21 +184,6 @@ def launched(kernel: str, changes: dict[str, Any]) -> Any:
         return replace(table, **{kernel: replace(getattr(table, kernel), **changes)})
 
     return patched(passes, launches=changed)
-
-
-def compile_all() -> dict[str, Any]:
-    """By processes that share Triton's cache of compiled kernels: each runs every n-th way on a few tokens."""
-    processes = max(1, min(14, (os.cpu_count() or 2) - 2))
-    command = [sys.executable, "-m", __spec__.name if __spec__ else __name__, "--warm"]
-    jobs = [subprocess.Popen([*command, str(n), str(processes)], stdout=sys.stderr) for n in range(processes)]
-    deadline = time.perf_counter() + 90
-    while any(job.poll() is None for job in jobs) and time.perf_counter() < deadline:
-        time.sleep(0.2)
-    late = [job for job in jobs if job.poll() is None]
-    for job in late:
-        job.kill()
-        job.wait()
-    return {"failed": sum(job.returncode != 0 for job in jobs) - len(late), "late": len(late), "processes": processes}
 
 
 def warm(number: int, processes: int) -> None:

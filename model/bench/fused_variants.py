@@ -15,7 +15,6 @@ Letters: N tokens, D channels of a row.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -37,12 +36,10 @@ from ..kernels.fused import (
     situ,
     situ_glu,
 )
-from .kernel_variants import kernel_ms, patched
 from .oracles import relative_rms
+from .study import DEVICE, GPU, Study, kernel_ms, patched
 
 SECONDS = 150.0
-GPU = torch.cuda.is_available()
-DEVICE = "cuda" if GPU else "cpu"
 DTYPE = torch.bfloat16 if GPU else torch.float32
 TOKENS = 32768 if GPU else 12
 LIMIT = 0.01
@@ -178,26 +175,14 @@ def _programs(table: Callable[[int], int], times: float, columns: int) -> int:
 
 
 def study(seconds: float) -> dict[str, Any]:
-    """Flat: a name to a number, or to the message of what was raised."""
-    started = time.perf_counter()
-    found: dict[str, Any] = {}
-
-    def note(name: str, work: Callable[[], dict[str, Any]]) -> None:
-        if time.perf_counter() - started > seconds:
-            found[name] = "no time"
-            return
-        try:
-            found.update({f"{name}.{key}": value for key, value in work().items()})
-        except Exception as error:
-            found[name] = f"{type(error).__name__}: {str(error)[-300:]}"
-
+    findings = Study(seconds)
+    note = findings.note
     for name in CASES:
         note(name, partial(_measured, name))
     for name in CASES:
         for way, launched in variants(name).items():
             note(f"{name}.{way}", partial(_variant, name, way.startswith("back_"), launched))
-    found["seconds"] = round(time.perf_counter() - started, 1)
-    return found
+    return findings.done()
 
 
 class Given(NamedTuple):

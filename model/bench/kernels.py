@@ -7,7 +7,6 @@ fla's first call at a shape tunes for minutes, so it runs at one shape and only 
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +18,7 @@ from ...pipelines.errors import UserError
 from ..kda.chunked import kda_chunked
 from ..kda.gate import bounded_log_decay
 from .oracles import GATES, relative_rms
+from .study import median_ms
 
 NAME = "kernels"
 SUMMARY = "KDA on a GPU: errors against fp64, times and memory beside PyTorch and fla"
@@ -166,23 +166,11 @@ def measure(
     torch.cuda.synchronize()
     peak = torch.cuda.max_memory_allocated() / 2**30
     return {
-        f"{key}_forward_ms": _median_ms(lambda: function(*leaves), repeats),
-        f"{key}_inference_ms": _median_ms(inference, repeats),
-        f"{key}_forward_backward_ms": _median_ms(both, repeats),
+        f"{key}_forward_ms": median_ms(lambda: function(*leaves), repeats),
+        f"{key}_inference_ms": median_ms(inference, repeats),
+        f"{key}_forward_backward_ms": median_ms(both, repeats),
         f"{key}_peak_gib": round(peak, 3),
     }
-
-
-def _median_ms(work: Callable[[], Any], repeats: int) -> float:
-    for _ in range(min(5, repeats)):
-        work()
-    pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repeats)]
-    for start, end in pairs:
-        start.record()
-        work()
-        end.record()
-    torch.cuda.synchronize()
-    return round(statistics.median(start.elapsed_time(end) for start, end in pairs), 4)
 
 
 def _fla() -> Callable[..., Any] | None:

@@ -37,6 +37,7 @@ from ..norm import RMSNorm
 from ..operators import HasKernels, use_kernels
 from ..transformer import Layer
 from .oracles import relative_rms
+from .study import events_ms
 
 SECONDS = 200.0
 _GPU = torch.cuda.is_available()
@@ -199,8 +200,8 @@ def _times(ways: dict[str, _Way]) -> dict[str, Any]:
     for _ in range(_ROUNDS):
         for name, way in ways.items():
             given = _at_outputs(way.forward())
-            forward[name] += _events(way.forward)
-            both[name] += _events(partial(way.both, given))
+            forward[name] += events_ms(way.forward, 10)
+            both[name] += events_ms(partial(way.both, given), 10)
     for name in ways:
         found["forward_ms"][name] = round(statistics.median(forward[name]), 4)
         found["forward_backward_ms"][name] = round(statistics.median(both[name]), 4)
@@ -209,17 +210,6 @@ def _times(ways: dict[str, _Way]) -> dict[str, Any]:
             key: round(times[name] / times["kernels"], 2) for key, times in list(found.items())[:2]
         }
     return found
-
-
-def _events(work: Callable[[], Any], repeats: int = 10) -> list[float]:
-    work()
-    pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repeats)]
-    for start, end in pairs:
-        start.record()
-        work()
-        end.record()
-    torch.cuda.synchronize()
-    return [start.elapsed_time(end) for start, end in pairs]
 
 
 # ------------------------------------------------------------------------------------------------- the parts

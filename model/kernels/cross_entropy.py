@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from .kda.checks import on_gpu
+from .checks import on_gpu
 from .kda.tiles import LOG2E
 
 _BLOCK = 4096

@@ -13,7 +13,7 @@ import pytest
 @pytest.mark.parametrize("head_dim", [32, 64, 128])
 def test_every_kernel_compiles(head_dim, tmp_path):
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"} | {"TRITON_CACHE_DIR": str(tmp_path)}
-    command = [sys.executable, "-m", "k3data.model.kernels.registers", str(head_dim)]
+    command = [sys.executable, "-m", "k3data.model.kernels.kda.registers", str(head_dim)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     lines = done.stdout.splitlines()

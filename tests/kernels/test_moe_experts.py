@@ -328,7 +328,7 @@ def test_without_a_gpu_and_without_the_interpreter_it_is_refused(monkeypatch):
     given, experts_NK = operands(20, 2, 3, 32, 24)
     monkeypatch.setattr(triton.knobs.runtime, "interpret", False)
     made = ordered(experts_NK.cpu(), 3)
-    with pytest.raises(ValueError, match="the kernels need a GPU, but z is on cpu"):
+    with pytest.raises(ValueError, match="the kernels need a GPU, but their operands are on cpu"):
         experts(*(x.cpu() for x in given), made)
 
 

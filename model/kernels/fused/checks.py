@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
-import triton
 from torch import Tensor
 
 DTYPES = (torch.bfloat16, torch.float32)
@@ -51,9 +50,3 @@ def check_width(channels: int) -> None:
     """Raises ValueError for rows of no channels, or of more than a program holds."""
     if not 0 < channels <= WIDEST:
         raise ValueError(f"rows have {channels} channels, but the kernels take 1 to {WIDEST}")
-
-
-def on_gpu(x: Tensor) -> None:
-    """Raises ValueError elsewhere, but in Triton's interpreter."""
-    if x.device.type != "cuda" and not triton.knobs.runtime.interpret:
-        raise ValueError(f"the kernels need a GPU, but x is on {x.device}; on a CPU, PyTorch's operators do the same")

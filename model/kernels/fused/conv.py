@@ -12,7 +12,8 @@ import torch
 import triton
 from torch import Tensor
 
-from .checks import check_alike, check_dtypes, on_gpu
+from ..checks import on_gpu
+from .checks import check_alike, check_dtypes
 from .conv_kernels import conv_backward_kernel, conv_kernel
 from .launch import conv_backward_launch, conv_launch, conv_programs
 from .sums import weight_gradients

@@ -11,7 +11,8 @@ import torch
 import triton
 from torch import Tensor
 
-from .checks import check_dtypes, check_weights, check_width, on_gpu
+from ..checks import on_gpu
+from .checks import check_dtypes, check_weights, check_width
 from .launch import mix_launch
 from .mix_kernels import mix_backward_kernel, mix_kernel
 from .sums import mix_weight_gradients

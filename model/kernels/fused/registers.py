@@ -2,63 +2,22 @@
 
     python -m k3data.model.kernels.fused.registers
 
-As `kernels/registers.py` does it for any kernel, but for arguments that are tuples of pointers as well.
+Not with TRITON_INTERPRET=1.
 """
 
 from __future__ import annotations
 
-import re
-import tempfile
-from pathlib import Path
 from typing import Any
 
-import triton
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
-
-from ..registers import _SHARED, _tool
+from ..registers import of_kernel
 from . import conv_kernels, gated, mix_kernels, situ, sums
 from .launch import Launch, conv_backward_launch, conv_launch, head_launch, mix_launch
 
-_ALIGNED = [["tt.divisibility", 16]]
 Types = dict[str, str | tuple[str | None, ...] | None]
-"""Of arguments, Triton's names of types; None is what the kernel gets as None; an argument without one is an int32."""
 
 
-def of_kernel(kernel: Any, constants: dict[str, Any], types: Types, launch: Launch) -> dict[str, int]:
-    """Registers and bytes of stack a thread, bytes of shared memory, instructions, spills.
-
-    Raises what the compiler raises, and ValueError for more shared memory than an H200 has.
-    """
-    signature: dict[str, Any] = {}
-    fixed: dict[Any, Any] = dict(constants)
-    aligned: dict[tuple[int, ...], Any] = {}
-    for place, name in enumerate(kernel.arg_names):
-        kind = "constexpr" if name in constants else types.get(name, "i32")
-        parts = kind if isinstance(kind, tuple) else (kind,)
-        for inner, part in enumerate(parts):
-            at = (place, inner) if isinstance(kind, tuple) else (place,)
-            if part is None:
-                fixed[at] = None
-            elif part.startswith("*"):
-                aligned[at] = _ALIGNED
-        named = tuple("constexpr" if part is None else part for part in parts)
-        signature[name] = named if isinstance(kind, tuple) else named[0]
-    source = ASTSource(kernel, signature, constexprs=fixed, attrs=aligned)
-    options = {key: value for key, value in launch.options().items() if value is not None}
-    found = triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
-    if found.metadata.shared > _SHARED:
-        raise ValueError(f"{kernel.__name__} wants {found.metadata.shared} bytes of shared memory")
-    with tempfile.TemporaryDirectory() as folder:
-        cubin = Path(folder) / "kernel.cubin"
-        cubin.write_bytes(found.asm["cubin"])
-        usage, code = _tool("cuobjdump", "-res-usage", cubin), _tool("nvdisasm", "-c", cubin)
-    registers, stack = re.findall(r"REG:(\d+) STACK:(\d+)", usage)[0]
-    instructions = re.findall(r"^\s+/\*[0-9a-f]{4,5}\*/\s+(?:@!?U?P\d+ )?([A-Z0-9_]+)", code, re.MULTILINE)
-    return {
-        "registers": int(registers), "stack": int(stack), "shared": found.metadata.shared,
-        "instructions": len(instructions), "spills": instructions.count("LDL") + instructions.count("STL"),
-    }  # fmt: skip
+def of_launch(kernel: Any, constants: dict[str, Any], types: Types, launch: Launch) -> dict[str, int]:
+    return of_kernel(kernel, constants, types, launch.options())
 
 
 def of_mix(
@@ -72,10 +31,10 @@ def of_mix(
     types |= {"sources": ("*bf16",) * sources, "eps": "fp32", "out_eps": "fp32"}
     if not backward:
         types |= dict.fromkeys(("added_ptr", "sum_ptr", "x_ptr"), "*bf16")
-        return of_kernel(mix_kernels.mix_kernel, constants, types, launch)
+        return of_launch(mix_kernels.mix_kernel, constants, types, launch)
     types |= {"arriving": (*["*bf16" if chained else None] * (sources - 1), "*bf16"), "dsources": ("*bf16",) * sources}
     types |= {"dx_ptr": "*bf16", "partials_ptr": "*fp32"}
-    return of_kernel(mix_kernels.mix_backward_kernel, constants, types, launch)
+    return of_launch(mix_kernels.mix_backward_kernel, constants, types, launch)
 
 
 def of_gated(channels: int, backward: bool, normed: bool = True) -> dict[str, int]:
@@ -86,8 +45,8 @@ def of_gated(channels: int, backward: bool, normed: bool = True) -> dict[str, in
     weights = dict.fromkeys(("weight_ptr", "partials_ptr"), "*fp32" if normed else None)
     types: Types = {**pointers, **weights, "eps": "fp32"}
     if not backward:
-        return of_kernel(gated.gated_kernel, constants, types, launch)
-    return of_kernel(gated.gated_backward_kernel, constants, types, launch)
+        return of_launch(gated.gated_kernel, constants, types, launch)
+    return of_launch(gated.gated_backward_kernel, constants, types, launch)
 
 
 def of_conv(channels: int, streams: int, backward: bool, launch: Launch | None = None) -> dict[str, int]:
@@ -96,7 +55,7 @@ def of_conv(channels: int, streams: int, backward: bool, launch: Launch | None =
     constants |= {"SEGMENT" if backward else "ROWS": launch.rows}
     types: Types = dict.fromkeys(("inputs", "outputs", "doutputs", "dinputs"), ("*bf16",) * streams)
     types |= {"weights": ("*fp32",) * streams, "places_ptr": "*i32", "partials_ptr": "*fp32"}
-    return of_kernel(
+    return of_launch(
         conv_kernels.conv_backward_kernel if backward else conv_kernels.conv_kernel, constants, types, launch
     )
 
@@ -105,7 +64,7 @@ def of_situ(channels: int, backward: bool) -> dict[str, int]:
     types: Types = dict.fromkeys(("gate_ptr", "up_ptr", "y_ptr", "dy_ptr", "dgate_ptr", "dup_ptr"), "*bf16")
     types |= {"beta_gate": "fp32", "beta_up": "fp32"}
     kernel = situ.situ_backward_kernel if backward else situ.situ_kernel
-    return of_kernel(kernel, {"D": channels, "BLOCK": situ.BLOCK}, types, Launch(situ.BLOCK, 1, situ.WARPS))
+    return of_launch(kernel, {"D": channels, "BLOCK": situ.BLOCK}, types, Launch(situ.BLOCK, 1, situ.WARPS))
 
 
 def of_sums(mixed: bool) -> dict[str, int]:
@@ -113,9 +72,9 @@ def of_sums(mixed: bool) -> dict[str, int]:
     launch, constants = Launch(16, 256, 4), {"W": 16, "STEPS": 256}
     pointers = ("partials_ptr", "query_ptr", "norm_weight_ptr", "dquery_ptr", "dnorm_weight_ptr", "dout_weight_ptr")
     if mixed:
-        return of_kernel(sums.mix_weights_kernel, {**constants, "D": 1024}, dict.fromkeys(pointers, "*fp32"), launch)
+        return of_launch(sums.mix_weights_kernel, {**constants, "D": 1024}, dict.fromkeys(pointers, "*fp32"), launch)
     types: Types = {"partials_ptr": "*fp32", "dweights": ("*fp32",) * 3}
-    return of_kernel(sums.weights_kernel, {**constants, "COUNT": 3, "C": 3072}, types, launch)
+    return of_launch(sums.weights_kernel, {**constants, "COUNT": 3, "C": 3072}, types, launch)
 
 
 def main() -> None:

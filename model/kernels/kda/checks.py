@@ -6,7 +6,6 @@ Letters: B batch, T tokens, N sequences, H heads, K key channels, V value channe
 from __future__ import annotations
 
 import torch
-import triton
 from torch import Tensor
 
 from ...config import LOWEST_GATE
@@ -44,9 +43,3 @@ def check(operands: dict[str, Tensor | None], lower_bound: float) -> None:
             raise ValueError(f"{name} is on {tensor.device} and q on {q.device}")
     if not LOWEST_GATE <= lower_bound < 0:
         raise ValueError(f"lower_bound is {lower_bound}, not in [{LOWEST_GATE}, 0)")
-
-
-def on_gpu(q: Tensor) -> None:
-    """Raises ValueError elsewhere, but in Triton's interpreter, where activations may be in fp32 as well."""
-    if q.device.type != "cuda" and not triton.knobs.runtime.interpret:
-        raise ValueError(f"the kernels need a GPU, but q is on {q.device}; on a CPU, kda_chunked does the same")

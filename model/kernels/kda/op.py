@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .checks import HEAD_SIZES, check, on_gpu
+from ..checks import on_gpu
+from .checks import HEAD_SIZES, check
 from .chunks import CHUNK, ChunkTable
 from .passes import Sizes, run_backward, run_forward
 

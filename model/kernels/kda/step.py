@@ -17,7 +17,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from .checks import check, on_gpu
+from ..checks import on_gpu
+from .checks import check
 from .launch import launches
 from .tiles import LOG2E, sigmoid
 

@@ -23,7 +23,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from ..kda.checks import on_gpu
+from ..checks import on_gpu
 from .selection import scores
 
 ABSENT = tl.constexpr(1 << 30)

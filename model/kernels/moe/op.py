@@ -19,6 +19,7 @@ import torch
 import triton
 from torch import Tensor
 
+from ..checks import on_gpu
 from .launch import ROWS
 from .passes import run_backward, run_forward
 
@@ -98,11 +99,6 @@ def _check(operands: dict[str, Tensor]) -> None:
             raise ValueError(f"{name} is on {tensor.device} and z on {z.device}")
 
 
-def _on_gpu(z: Tensor) -> None:
-    if z.device.type != "cuda" and not triton.knobs.runtime.interpret:
-        raise ValueError(f"the kernels need a GPU, but z is on {z.device}; on a CPU, model.experts does the same")
-
-
 @torch.library.custom_op("k3data::experts_forward", mutates_args=())
 def _forward(
     z: Tensor, gate: Tensor, up: Tensor, down: Tensor, weights: Tensor, norm_weight: Tensor,
@@ -110,7 +106,7 @@ def _forward(
     beta_gate: float, beta_up: float, eps: float, training: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """y, and for the backward pass h, u and the inverse root mean squares (else empty)."""
-    _on_gpu(z)
+    on_gpu(z)
     return run_forward(
         z, gate, up, down, weights, norm_weight, rows, places, ends, tiles, beta_gate, beta_up, eps, training
     )

@@ -25,7 +25,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from ..kda.checks import on_gpu
+from ..checks import on_gpu
 from .routing import MOST_EXPERTS
 
 CHUNK = 1024

@@ -2,7 +2,7 @@
 
     python -m k3data.model.kernels.moe.registers [latent,inner,top k …]
 
-As `kernels/registers.py` does it. Not with TRITON_INTERPRET=1.
+Not with TRITON_INTERPRET=1.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...wide_linear import wide_product
-from ..kda.checks import on_gpu
+from ..checks import on_gpu
 from .selection import choose_kernel, logits_gradient_kernel
 
 MOST_EXPERTS = 1024

@@ -1,6 +1,6 @@
 """KDA's kernels launched in other ways, beside each other: right or not, how long each kernel takes, how much memory.
 
-    python -m k3data.model.bench.kernel_variants          prints one JSON; about two minutes on an H200
+    python -m k3data.model.bench.kda_variants          prints one JSON; about two minutes on an H200
 
 First every way is compiled, by as many processes as there are cores for, since a compiler's time is most of it. Then,
 in this order: errors against fp64, what must hold bit for bit, times and memory of whole passes and of each kernel,
@@ -13,11 +13,8 @@ Without a GPU the same is rehearsed at tiny sizes, and times are zero.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -33,13 +30,12 @@ from ..kernels.kda.launch import Launch
 from .kernels import LIMITS, TENSORS, composed, errors, operands_of, results_and_gradients, results_by_place
 from .kernels import measure as measure_passes
 from .oracles import relative_rms
+from .study import DEVICE, GPU, Study, compile_by_processes, kernel_ms, patched
 
-NAME = "kernel-variants"
+NAME = "kda-variants"
 SUMMARY = "KDA's kernels launched in other ways, and other cuts and budgets, beside each other"
 
 SECONDS = 170.0
-GPU = torch.cuda.is_available()
-DEVICE = "cuda" if GPU else "cpu"
 HEAD = 128 if GPU else 32
 LONG = 65536 if GPU else 200
 SHAPES = {
@@ -88,47 +84,22 @@ def launched(kernel: str, **changes: Any) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def patched(module: Any, **changes: Any) -> Iterator[None]:
-    before = {name: getattr(module, name) for name in changes}
-    for name, value in changes.items():
-        setattr(module, name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(module, name, value)
-
-
 def near_cuts() -> Any:
     return patched(chunks, FIRST=128, SEGMENT=64)
 
 
 def run(quick: bool) -> dict[str, Any]:
     if not GPU:
-        raise UserError("benchmark kernel-variants needs a GPU, and there is none")
+        raise UserError("benchmark kda-variants needs a GPU, and there is none")
     found = study(60.0 if quick else SECONDS)
     return {"figures": {name: value for name, value in found.items() if isinstance(value, float | int)}, "peers": {}}
 
 
 def study(seconds: float) -> dict[str, Any]:
-    """Flat: a name to a number, or to the message of what was raised."""
-    started = time.perf_counter()
-    found: dict[str, Any] = {}
-
-    def note(name: str, work: Callable[[], dict[str, Any]]) -> None:
-        if time.perf_counter() - started > seconds:
-            found[name] = "no time"
-            return
-        begun = time.perf_counter()
-        try:
-            found.update({f"{name}.{key}" if key else name: value for key, value in work().items()})
-        except Exception as error:
-            found[name] = f"{type(error).__name__}: {str(error)[-300:]}"
-        found[f"{name}.seconds"] = round(time.perf_counter() - begun, 2)
-
+    findings = Study(seconds)
+    note = findings.note
     if GPU:
-        note("compile", compile_all)
+        note("compile", partial(compile_by_processes, f"{__package__}.kda_variants", 80))
     for head_dim in (128, 64, 32) if GPU else (32,):
         note(f"errors.d{head_dim}", partial(_errors, head_dim))
     note("errors.segments", _errors_of_segments)
@@ -143,23 +114,7 @@ def study(seconds: float) -> dict[str, Any]:
             note(f"cuts.h{heads}.{first}_{segment}", partial(_cuts, heads, first, segment))
     for mib in (512, 256, 2**20):
         note(f"budget.{mib}_mib", partial(_budget, mib))
-    note("seconds", lambda: {"": round(time.perf_counter() - started, 1)})
-    return found
-
-
-def compile_all() -> dict[str, Any]:
-    """By processes that share Triton's cache of compiled kernels: each runs every n-th variant on a few tokens."""
-    processes = max(1, min(14, (os.cpu_count() or 2) - 2))
-    command = [sys.executable, "-m", __spec__.name if __spec__ else __name__, "--warm"]
-    jobs = [subprocess.Popen([*command, str(n), str(processes)], stdout=sys.stderr) for n in range(processes)]
-    deadline = time.perf_counter() + 80
-    while any(job.poll() is None for job in jobs) and time.perf_counter() < deadline:
-        time.sleep(0.2)
-    late = [job for job in jobs if job.poll() is None]
-    for job in late:
-        job.kill()
-        job.wait()
-    return {"failed": sum(job.returncode != 0 for job in jobs) - len(late), "late": len(late), "processes": processes}
+    return findings.done()
 
 
 def warm(number: int, processes: int) -> None:
@@ -254,19 +209,6 @@ def _leaves(B: int, T: int, H: int, D: int) -> tuple[list[Tensor], Tensor]:
     leaves = [draw(B, T, H, D), draw(B, T, H, D), draw(B, T, H, D), draw(B, T, H, D) - 4, draw(B, T, H)]
     leaves = [x.requires_grad_() for x in (*leaves, 0.1 * draw(H).float(), 0.1 * draw(H * D).float())]
     return leaves, draw(B, T, H, D)
-
-
-def kernel_ms(work: Callable[[], Any], repeats: int = 4) -> dict[str, float]:
-    work()
-    if not GPU:
-        return {"ms": 0.0}
-    torch.cuda.synchronize()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
-        for _ in range(repeats):
-            work()
-        torch.cuda.synchronize()
-    events = [event for event in profile.key_averages() if event.key.endswith("_kernel")]
-    return {f"{event.key}_ms": round(event.self_device_time_total / repeats / 1000, 4) for event in events}
 
 
 def _variant(kernel: str, changes: dict[str, Any]) -> dict[str, Any]:
