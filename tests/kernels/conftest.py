@@ -62,3 +62,10 @@ def limit_of():
         return lambda name: 5e-4 if name == "dA_log" else 5e-5
     room = {"dz": 2, "dbeta": 1.5, "dA_log": 1000, "ddt_bias": 10}
     return lambda name: LIMITS[name] * room.get(name, 1)
+
+
+@pytest.fixture
+def small_sorts(monkeypatch):
+    """The interpreter takes seconds to sort a chunk of rows as long as on a GPU."""
+    if DEVICE == "cpu":
+        monkeypatch.setattr("k3data.model.kernels.moe.ordering.CHUNK", 64)

@@ -17,7 +17,7 @@ from k3data.train.memory import activation_bytes
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 CONFIG = replace(preset("smoke"), layers=3, mla_layers=(1,), vision=None, mtp_layers=1)
-BOUNDS, TOKENS, REAL = [0, 9, 40], 40, 36
+BOUNDS, TOKENS, REAL = [0, 9, 24], 24, 20
 
 
 def step(device, kernels, *, recompute=False, compiled=False):
@@ -51,7 +51,7 @@ def by_operators():
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("how", [{}, {"recompute": True}, {"compiled": True}], ids=["plain", "recompute", "compiled"])
-def test_a_step(how, device, by_operators):
+def test_a_step(how, device, by_operators, small_sorts):
     torch.compiler.reset()
     expected, wanted, counts = by_operators
     loss, gradients, own_counts = step(device, "triton", **how)
@@ -69,7 +69,7 @@ def test_a_step(how, device, by_operators):
     torch.compiler.reset()
 
 
-def test_the_estimate_of_memory_knows_what_the_kernels_keep(device):
+def test_the_estimate_of_memory_knows_what_the_kernels_keep(device, small_sorts):
     """Within a third, and less than what the operators keep; as tests/train/test_memory.py does for those."""
     model = K3Model(CONFIG).to(device, torch.bfloat16 if device == "cuda" else torch.float32)
     model.use_kernels("triton")
@@ -83,7 +83,7 @@ def test_the_estimate_of_memory_knows_what_the_kernels_keep(device):
         return tensor
 
     # Of whole chunks, without the extra layer and the loss.
-    tokens, config = 128, replace(CONFIG, mtp_layers=0)
+    tokens, config = 64, replace(CONFIG, mtp_layers=0)
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         states = model.states(torch.randn(1, tokens, CONFIG.d_model, device=device, dtype=model.head.weight.dtype))
     measured = sum(kept.values()) / tokens
