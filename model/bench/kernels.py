@@ -2,7 +2,8 @@
 
 No head size is timed unless it has been found right: results and gradients against fp64 on the same rounded operands,
 at every gate. Times are medians of CUDA events, after a warm-up; `forward_backward` is both passes, with all gradients.
-fla's first call at a shape tunes for minutes, so it runs at one shape and only where it is installed.
+fla's first call at a shape tunes for minutes, so it runs at one shape and only where it is installed. Experts, mixes,
+convolutions, gates and the loss are those of `layers`, beside PyTorch's operators, eager and compiled.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from torch import Tensor
 from ...pipelines.errors import UserError
 from ..kda.chunked import kda_chunked
 from ..kda.gate import bounded_log_decay
+from . import layers
 from .oracles import GATES, relative_rms
 from .study import median_ms
 
 NAME = "kernels"
-SUMMARY = "KDA on a GPU: errors against fp64, times and memory beside PyTorch and fla"
+SUMMARY = "KDA and parts of a layer on a GPU: errors against fp64, times and memory beside PyTorch and fla"
 
 TENSORS = ("o", "state", "dq", "dk", "dv", "dz", "dbeta", "dA_log", "ddt_bias", "dinitial_state")
 LIMITS = dict(zip(TENSORS, (0.005, 0.005, 0.008, 0.008, 0.008, 0.02, 0.02, 0.1, 0.1, 0.008), strict=True))
@@ -29,6 +31,8 @@ LIMITS = dict(zip(TENSORS, (0.005, 0.005, 0.008, 0.008, 0.008, 0.02, 0.02, 0.1, 
 
 SHAPES = {"16x4096_h16_d128": (16, 4096, 16, 128), "1x65536_h16_d128": (1, 65536, 16, 128),
           "2x8192_h8_d64": (2, 8192, 8, 64)}  # fmt: skip
+
+_PEERS = {"torch": "pytorch", "compiled": "pytorch_compiled"}
 
 
 def run(quick: bool) -> dict[str, Any]:
@@ -63,6 +67,14 @@ def run(quick: bool) -> dict[str, Any]:
         peers["pytorch"] |= measure(key, composed, shape, repeats=3)
         if fla is not None and key == "16x4096_h16_d128":
             peers["fla"] |= measure(key, fla, shape)
+    for part, found in layers.main(["norm"] if quick else [])["parts"].items():
+        if "failed" in found:
+            raise AssertionError(f"{part}: {found['failed']}")
+        figures[f"{part}_tensors_over_the_limit"] = len(found.get("over", []))
+        for kind in ("forward_ms", "forward_backward_ms", "kept_mib"):
+            for way, value in found.get(kind, {}).items():
+                into = figures if way == "kernels" else peers.setdefault(_PEERS[way], {})
+                into[f"{part}_{kind}"] = value
     return {"figures": figures, "peers": peers}
 
 
