@@ -2,6 +2,7 @@
 
     python -m k3data.train.measure                         # on one GPU, 150 s at most; prints one JSON
     python -m k3data.train.measure --sizes nano --seconds 60
+    python -m k3data.train.measure --kernels triton --without LatentMoE GatedMLA     # what a kernel is worth
     python -m k3data.train.measure --sizes smoke --device cpu --kernels torch --backend aot_eager
 
 A step is `Trainer.step` itself, on random documents (no shards needed): forward, backward, clip, guard, Muon and AdamW,
@@ -30,6 +31,8 @@ from torch._dynamo.utils import counters
 
 from ..model.compiled import compile_blocks
 from ..model.config import ConfigError
+from ..model.operators import HasKernels
+from ..model.transformer import K3Model
 from . import parallel
 from .config import CheckpointConfig, EvaluationConfig, StageConfig, load_config
 from .launches import Launches
@@ -55,6 +58,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--device", choices=["cpu", "cuda"])
     parser.add_argument("--pictures", type=int, default=16, help="of a step")
     parser.add_argument("--recompute", action="store_true", help="as small and base train; without it as nano does")
+    parser.add_argument(
+        "--without", nargs="+", default=[], metavar="MODULE",
+        help="modules that keep PyTorch's operators all the same, such as LatentMoE; K3Model for the loss",
+    )  # fmt: skip
     parser.add_argument("--backend", default="inductor", help="of torch.compile")
     options = parser.parse_args(arguments)
     deadline = time.perf_counter() + options.seconds
@@ -129,9 +136,23 @@ def _trainer(
     pictures = options.pictures if config.model.vision else 0
     stage = SyntheticStage(config.model, config.stages[0], window=window, document=document, pictures=pictures)
     trainer = Trainer(config, [stage], run, LiveLine(False), ranks)  # type: ignore[list-item]
+    _keep_operators(trainer.model, options.without)
     if compile_ == "blocks" and options.backend != "inductor":
         compile_blocks(trainer.model, options.backend)
     return trainer, stage
+
+
+def _keep_operators(model: K3Model, names: list[str]) -> None:
+    """Of the modules of these classes. Raises ValueError when a name is of none that has kernels."""
+    modules = [module for module in model.modules() if isinstance(module, HasKernels)]
+    for name in names:
+        named = [module for module in modules if type(module).__name__.removeprefix("FSDP") == name]
+        if not named:
+            raise ValueError(f"no module with kernels is named {name}")
+        for module in named:
+            module.kernels = "torch"
+    if "K3Model" in names:
+        model.of_chunk = None
 
 
 def _traced(step: Callable[[], float]) -> dict[str, Any]:

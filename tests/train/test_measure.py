@@ -40,6 +40,13 @@ def test_without_time_nothing_is_begun(capsys):
     assert [row["skipped"] for row in rows] == ["no time is left"] * 2
 
 
+def test_modules_that_keep_the_operators_are_named(capsys):
+    arguments = ["--sizes", "smoke", "--device", "cpu", "--kernels", "torch", "--compile", "none"]
+    assert measure.main([*arguments, "--without", "LatentMoe"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["failed"] == "ValueError: no module with kernels is named LatentMoe"
+
+
 def trainer(layers: int, folder) -> tuple[Trainer, SyntheticStage]:
     model = replace(preset("smoke"), layers=layers, mla_layers=(1,))
     config = replace(load_config("smoke"), model=model, stages=(StageConfig("random", 2560, 256, 2),))
