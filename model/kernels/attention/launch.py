@@ -1,0 +1,63 @@
+"""How each kernel is launched, by the channels of a head. Nothing is tuned at run time, and no length is part of a key.
+
+A program has eight warps and 128 rows where its registers can hold them, so that what it walks over is read from L2 by
+as few programs as possible: a multiprocessor takes one such program, and loads of the next rows go on beside products.
+
+What is here has run in the interpreter and been compiled for an H200 (`registers.py`), and has yet to run there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import triton
+
+WIDEST_KEYS, WIDEST_VALUES = 192, 128
+"""Channels of a head that a program can hold."""
+
+DELTA_ROWS = 32
+
+
+@dataclass(frozen=True)
+class Launch:
+    rows: int
+    """Of a tile: one of `tiles.SIZES`."""
+
+    columns: int
+    """Rows that are walked over at a time."""
+
+    num_warps: int
+    num_stages: int
+    registers: int | None = None
+
+    def options(self) -> dict[str, int | None]:
+        return {"num_warps": self.num_warps, "num_stages": self.num_stages, "maxnreg": self.registers}
+
+
+@dataclass(frozen=True)
+class Launches:
+    forward: Launch
+    keys: Launch
+    """Gradients of keys and values."""
+
+    queries: Launch
+    """Gradients of queries."""
+
+
+def launches(keys: int, values: int) -> Launches:
+    """By channels of queries and keys and channels of values."""
+    return Launches(
+        forward=Launch(rows=128, columns=64, num_warps=8, num_stages=3),
+        keys=Launch(rows=128, columns=64, num_warps=8, num_stages=2),
+        queries=Launch(rows=128, columns=64, num_warps=8, num_stages=2),
+    )
+
+
+def parts(keys: int) -> tuple[int, int]:
+    """Widths of the two parts in which queries and keys are held, the second 0 where one is enough."""
+    return (128, 64) if keys > 128 else (max(64, triton.next_power_of_2(keys)), 0)
+
+
+def width(values: int) -> int:
+    """In which values are held."""
+    return max(64, triton.next_power_of_2(values))

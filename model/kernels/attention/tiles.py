@@ -1,0 +1,71 @@
+"""Which tokens each program works on: a table made once for a batch, on the CPU, and given to all layers.
+
+A tile is a run of tokens of one group, of at most 64 or 128 of them. Tiles begin where their group begins, so what a
+group's tokens get does not depend, by a bit, on what else is in the batch. An entry is [first token, start of the
+group, end of the group]; a tile ends at the end of its group at the latest. The programs with most to do come first.
+
+Letters: G groups, M tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from ...kda.inputs import to_device
+
+SIZES = (64, 128)
+"""Tokens of a tile."""
+
+
+class TileTable:
+    def __init__(self, tokens: int, whole: dict[int, Tensor], earlier: dict[int, Tensor], later: dict[int, Tensor]):
+        """Tables [M, 3] in int32 by the size of their tiles: of tiles that meet their whole group, what comes before
+        them, and what comes after them."""
+        self.tokens = tokens
+        self._whole, self._earlier, self._later = whole, earlier, later
+
+    @staticmethod
+    def of(bounds: Sequence[int], device: torch.device | str) -> TileTable:
+        """Of groups that lie one after the other: group g has the tokens from bounds[g] up to bounds[g + 1].
+
+        For a batch of rows tokens are counted through it. Raises ValueError unless bounds are two numbers or more that
+        start at 0 and never fall.
+        """
+        if len(bounds) < 2 or bounds[0] != 0 or any(end < start for start, end in pairwise(bounds)):
+            raise ValueError(f"bounds must be two or more numbers that start at 0 and never fall, not {list(bounds)}")
+        edges = torch.tensor(bounds)
+        made = {size: _ordered(edges, size) for size in SIZES}
+        there = to_device(torch.cat([table for tables in made.values() for table in tables]).int(), device)
+        lengths = [len(table) for tables in made.values() for table in tables]
+        parts = iter(there.split(lengths))
+        tables = {size: [next(parts) for _ in range(3)] for size in SIZES}
+        whole, earlier, later = ({size: tables[size][way] for size in SIZES} for way in range(3))
+        return TileTable(bounds[-1], whole, earlier, later)
+
+    @property
+    def device(self) -> torch.device:
+        return self._whole[SIZES[0]].device
+
+    def queries(self, size: int, causal: bool) -> Tensor:
+        """[M, 3] int32, for tiles of queries."""
+        return (self._earlier if causal else self._whole)[size]
+
+    def keys(self, size: int, causal: bool) -> Tensor:
+        """[M, 3] int32, for tiles of keys."""
+        return (self._later if causal else self._whole)[size]
+
+
+def _ordered(edges_G: Tensor, size: int) -> list[Tensor]:
+    """The tiles three times: those of long groups first, those late in their group first, those early in it first."""
+    starts_G, ends_G = edges_G[:-1], edges_G[1:]
+    tiles_G = (ends_G - starts_G + size - 1) // size
+    start_M, end_M = (torch.repeat_interleave(x_G, tiles_G) for x_G in (starts_G, ends_G))
+    before_M = torch.repeat_interleave(tiles_G.cumsum(0) - tiles_G, tiles_G)
+    first_M = start_M + (torch.arange(len(start_M)) - before_M) * size
+    table_M3 = torch.stack([first_M, start_M, end_M], dim=1)
+    works = (end_M - start_M, first_M - start_M, end_M - first_M)
+    return [table_M3[torch.argsort(work_M, descending=True, stable=True)] for work_M in works]
