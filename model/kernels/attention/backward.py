@@ -50,17 +50,18 @@ def pull_keys(
     MASKED: tl.constexpr,
 ):  # fmt: skip
     """With the queries from `begin` on. Those past the end have no p, as the logarithm of their sum is infinite."""
+    R: tl.constexpr = v_RV.shape[0]
     query_C = begin + tl.arange(0, C)
-    q1_CK, q2_CK = load_parts(q_ptr, q_stride, begin, end, C, K, K1, K2, False)
     log_sum_C = tl.load(log_sum_ptr + query_C, mask=query_C < end, other=float("inf"))
+    delta_C = tl.load(delta_ptr + query_C, mask=query_C < end, other=0.0)
+    q1_CK, q2_CK = load_parts(q_ptr, q_stride, begin, end, C, K, K1, K2, False)
     score_RC = cross_products(k1_RK, k2_RK, q1_CK, q2_CK, K2)
     do_CV = load_rows(do_ptr, do_stride, begin, end, C, 0, VW, V, False)
-    delta_C = tl.load(delta_ptr + query_C, mask=query_C < end, other=0.0)
-    dp_RC = tl.dot(v_RV, tl.trans(do_CV), input_precision="ieee")
     p_RC = tl.exp2(score_RC * factor - log_sum_C[None, :])
     if MASKED:
         p_RC = tl.where(key_R[:, None] <= query_C[None, :], p_RC, 0.0)
-    ds_RC = (p_RC * (dp_RC - delta_C[None, :])).to(q1_CK.dtype)
+    dp_RC = tl.dot(v_RV, tl.trans(do_CV), tl.broadcast_to(-delta_C[None, :], [R, C]), input_precision="ieee")
+    ds_RC = (p_RC * dp_RC).to(q1_CK.dtype)
     dv_RV = add_product(dv_RV, p_RC, do_CV)
     dk1_RK = add_product(dk1_RK, ds_RC, q1_CK)
     if K2 > 0:

@@ -1,7 +1,8 @@
 """How each kernel is launched, by the channels of a head. Nothing is tuned at run time, and no length is part of a key.
 
-A program has eight warps and 128 rows where its registers can hold them, so that what it walks over is read from L2 by
-as few programs as possible: a multiprocessor takes one such program, and loads of the next rows go on beside products.
+A program has eight warps and 128 rows, so that what it walks over is read from L2 by as few programs as possible: with
+the widest heads a multiprocessor takes one such program. Three stages are two blocks on their way while one is worked
+on; with two, Triton 3.6 asks for a block only when the one before it is done with.
 
 What is here has run in the interpreter and been compiled for an H200 (`registers.py`), and has yet to run there.
 """
@@ -45,11 +46,16 @@ class Launches:
 
 
 def launches(keys: int, values: int) -> Launches:
-    """By channels of queries and keys and channels of values."""
+    """By channels of queries and keys and channels of values.
+
+    Gradients of keys and values of 192 and 128 channels take 160 of a thread's 255 registers: what is left holds scores
+    with 32 queries, not with 64, for which registers would spill and products wait for one another.
+    """
+    held = sum(parts(keys)) + width(values)
     return Launches(
         forward=Launch(rows=128, columns=64, num_warps=8, num_stages=3),
-        keys=Launch(rows=128, columns=64, num_warps=8, num_stages=2),
-        queries=Launch(rows=128, columns=64, num_warps=8, num_stages=2),
+        keys=Launch(rows=128, columns=64 if held <= 192 else 32, num_warps=8, num_stages=3),
+        queries=Launch(rows=128, columns=64, num_warps=8, num_stages=3),
     )
 
 

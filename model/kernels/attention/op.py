@@ -19,6 +19,7 @@ from .rows import UNIT as _UNIT
 from .tiles import TileTable
 
 UNIT = _UNIT.value
+_DTYPES = (torch.bfloat16, torch.float32)
 
 
 def attention(
@@ -58,10 +59,9 @@ def attention(
 def _check(q_BTHK: Tensor, k_BTHK: Tensor, v_BTHV: Tensor, tiles: TileTable) -> None:
     if q_BTHK.ndim != 4:
         raise ValueError(f"q must be [B, T, H, K], not {list(q_BTHK.shape)}")
-    taken = [torch.bfloat16, torch.float32] if triton.knobs.runtime.interpret else [torch.bfloat16]
     for name, x in {"q": q_BTHK, "k": k_BTHK, "v": v_BTHV}.items():
-        if x.dtype not in taken or x.dtype != q_BTHK.dtype:
-            raise ValueError(f"{name} is {x.dtype}, but the kernels take {' or '.join(map(str, taken))}, one for all")
+        if x.dtype not in _DTYPES or x.dtype != q_BTHK.dtype:
+            raise ValueError(f"{name} is {x.dtype}, but the kernels take {' or '.join(map(str, _DTYPES))}, one for all")
         if x.device != tiles.device:
             raise ValueError(f"{name} is on {x.device} and the tiles on {tiles.device}")
     if k_BTHK.shape != q_BTHK.shape or v_BTHV.shape[:-1] != q_BTHK.shape[:-1]:
@@ -72,6 +72,12 @@ def _check(q_BTHK: Tensor, k_BTHK: Tensor, v_BTHV: Tensor, tiles: TileTable) -> 
             raise ValueError(f"{name} have {channels} channels, but the kernels take multiples of 8 up to {most}")
     if tiles.tokens != q_BTHK.shape[0] * q_BTHK.shape[1]:
         raise ValueError(f"the tiles are of {tiles.tokens} tokens, but the input has {list(q_BTHK.shape[:2])}")
+
+
+def _runs(q: Tensor) -> None:
+    on_gpu(q)
+    if q.is_cuda and q.dtype != torch.bfloat16:
+        raise ValueError(f"on a GPU the kernels take torch.bfloat16, not {q.dtype}")
 
 
 def _rows(x: Tensor) -> Tensor:
@@ -92,7 +98,7 @@ def _forward(
     causal: bool, scale: float, fp32_output: bool,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """o, and the logarithms of the sums, [H, N] in fp32. The last two tables are for the backward pass."""
-    on_gpu(q)
+    _runs(q)
     (B, T, H, K), V = q.shape, v.shape[-1]
     o = q.new_empty(B, T, H, V, dtype=torch.float32 if fp32_output else q.dtype)
     log_sum = q.new_empty(H, B * T, dtype=torch.float32)
@@ -118,15 +124,13 @@ def _backward(
     causal: bool, scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k and v."""
-    on_gpu(q)
+    _runs(q)
     (B, T, H, K), V, N = q.shape, v.shape[-1], q.shape[0] * q.shape[1]
     dq, dk, dv = (x.new_empty(x.shape) for x in (q, k, v))
     if not do.numel():
         return dq, dk, dv
     delta, rounded = torch.empty_like(log_sum), None if do.dtype == q.dtype else do.new_empty(do.shape, dtype=q.dtype)
-    delta_kernel[(triton.cdiv(N * H, DELTA_ROWS),)](
-        do, o, rounded, delta, N, H, V, width(V), DELTA_ROWS, num_warps=4
-    )
+    delta_kernel[(triton.cdiv(N * H, DELTA_ROWS),)](do, o, rounded, delta, N, H, V, width(V), DELTA_ROWS, num_warps=4)
     operands, launch = [_rows(x) for x in (q, k, v)], launches(K, V)
     given = (*operands, do if rounded is None else rounded, log_sum, delta)
     sizes, widths = (N, *_strides(*operands), scale), (K, *parts(K), V, width(V))
