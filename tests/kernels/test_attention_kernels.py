@@ -6,7 +6,7 @@ import ast
 import os
 import subprocess
 import sys
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import pytest
 import torch
@@ -207,7 +207,7 @@ def test_every_token_has_one_tile_and_most_work_comes_first():
             tiles = tiles_of(size, causal).tolist()
             covered = sorted(t for first, _, end in tiles for t in range(first, min(first + size, end)))
             assert covered == list(range(bounds[-1]))
-            assert all((start, end) in zip(bounds, bounds[1:], strict=False) for _, start, end in tiles)
+            assert all((start, end) in pairwise(bounds) for _, start, end in tiles)
             assert all((first - start) % size == 0 for first, start, _ in tiles)
             amounts = [work(*tile) for tile in tiles]
             assert amounts == sorted(amounts, reverse=True)

@@ -21,7 +21,7 @@ time. In `keys_kernel` R are keys and C queries, in `queries_kernel` the other w
 import triton
 import triton.language as tl
 
-from .rows import LOG2E, UNIT, add_product, cross_products, head_of, load_parts, load_rows, store_rows, tile_of
+from .rows import LOG2E, UNIT, add_product, cross_products, head_of, load_parts, load_rows, seen, store_rows, tile_of
 
 
 @triton.jit(do_not_specialize=["N", "H"])
@@ -125,12 +125,7 @@ def pull_queries(
     score_RC = cross_products(q1_RK, q2_RK, k1_CK, k2_CK, K2)
     p_RC = tl.exp2(score_RC * factor - log_sum_R[:, None])
     if MASKED:
-        key_C = begin + tl.arange(0, C)
-        if CAUSAL:
-            seen_RC = key_C[None, :] <= query_R[:, None]
-        else:
-            seen_RC = (key_C < end)[None, :]
-        p_RC = tl.where(seen_RC, p_RC, 0.0)
+        p_RC = tl.where(seen(query_R, begin, end, C, CAUSAL), p_RC, 0.0)
     v_CV = load_rows(v_ptr, v_stride, begin, end, C, 0, VW, V, not MASKED)
     ds_RC = p_RC * (tl.dot(do_RV, tl.trans(v_CV), input_precision="ieee") - delta_R[:, None])
     dq1_RK = add_product(dq1_RK, ds_RC, k1_CK)

@@ -17,7 +17,7 @@ Letters: H heads, N tokens, K channels of queries and keys, V of values; R queri
 import triton
 import triton.language as tl
 
-from .rows import LOG2E, UNIT, add_product, cross_products, head_of, load_parts, load_rows, store_rows, tile_of
+from .rows import LOG2E, UNIT, add_product, cross_products, head_of, load_parts, load_rows, seen, store_rows, tile_of
 
 
 @triton.jit
@@ -30,12 +30,7 @@ def attend(
     k1_CK, k2_CK = load_parts(k_ptr, k_stride, begin, end, C, K, K1, K2, not MASKED)
     score_RC = cross_products(q1_RK, q2_RK, k1_CK, k2_CK, K2)
     if MASKED:
-        key_C = begin + tl.arange(0, C)
-        if CAUSAL:
-            seen_RC = key_C[None, :] <= row_R[:, None]
-        else:
-            seen_RC = (key_C < end)[None, :]
-        score_RC = tl.where(seen_RC, score_RC, float("-inf"))
+        score_RC = tl.where(seen(row_R, begin, end, C, CAUSAL), score_RC, float("-inf"))
     higher_R = tl.maximum(top_R, tl.max(score_RC, 1) * factor)
     p_RC = tl.exp2(score_RC * factor - higher_R[:, None])
     fade_R = tl.exp2(top_R - higher_R)

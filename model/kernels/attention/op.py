@@ -125,7 +125,7 @@ def _backward(
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k and v."""
     _runs(q)
-    (B, T, H, K), V, N = q.shape, v.shape[-1], q.shape[0] * q.shape[1]
+    (H, K), V, N = q.shape[2:], v.shape[-1], q.shape[0] * q.shape[1]
     dq, dk, dv = (x.new_empty(x.shape) for x in (q, k, v))
     if not do.numel():
         return dq, dk, dv

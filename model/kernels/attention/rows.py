@@ -86,3 +86,12 @@ def cross_products(left_1, left_2, right_1, right_2, SECOND: tl.constexpr):
     if SECOND > 0:
         found = tl.dot(left_2, tl.trans(right_2), found, input_precision="ieee")
     return found
+
+
+@triton.jit
+def seen(query_R, begin, end, C: tl.constexpr, CAUSAL: tl.constexpr):
+    """Which of the C keys from `begin` on a query sees, [R, C]: not those after it, or all of its group."""
+    key_C = begin + tl.arange(0, C)
+    return (
+        key_C[None, :] <= query_R[:, None] if CAUSAL else tl.broadcast_to((key_C < end)[None, :], [query_R.shape[0], C])
+    )
