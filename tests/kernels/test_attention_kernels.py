@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from itertools import accumulate, pairwise
 import pytest
 import torch
 from k3data.model.attention import attention as definition
+from k3data.model.bench import attention_variants
 from k3data.model.bench.oracles import relative_rms
 from k3data.model.kernels.attention import TileTable, attention, op
 from k3data.model.kernels.attention.launch import Launch, Launches
@@ -272,3 +274,15 @@ def test_every_kernel_compiles_without_spills(tmp_path):
     found = dict(line.split(": ", 1) for line in done.stdout.splitlines())
     assert len(found) == 5 * 6 + 3
     assert [(name, figures) for name, figures in found.items() if ast.literal_eval(figures)["spills"]] == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(DEVICE == "cuda", reason="a rehearsal of what a GPU runs in full")
+def test_the_benchmark_ends_with_figures_and_the_results_of_the_table():
+    found = json.loads(json.dumps(attention_variants.study(600.0)))
+    assert {name: value for name, value in found.items() if isinstance(value, str)} == {}
+    over = {name: value for name, value in found.items() if name.endswith(".over")}
+    shapes = [attention_variants.SHAPES[name] for name in attention_variants.TUNED]
+    assert len(over) == len(attention_variants.CHECKED) + sum(len(attention_variants.ways(one)) for one in shapes) + 1
+    assert not any(over.values())
+    assert all(found[f"bitwise.{name}"] for name in ("again", "alone", "beginning"))
