@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 import pytest
 import torch
@@ -206,10 +206,13 @@ def test_every_token_has_one_tile_and_most_work_comes_first():
     }
     for (tiles_of, causal), work in works.items():
         for size in SIZES:
-            tiles = tiles_of(size, causal).tolist()
+            there = tiles_of(size, causal)
+            assert there.data_ptr() % 16 == 0
+            groups = [(bounds[group], bounds[group + 1]) for *_, group in there.tolist()]
+            tiles = [tuple(tile) for *tile, _ in there.tolist()]
+            assert groups == [(start, end) for _, start, end in tiles]
             covered = sorted(t for first, _, end in tiles for t in range(first, min(first + size, end)))
             assert covered == list(range(bounds[-1]))
-            assert all((start, end) in pairwise(bounds) for _, start, end in tiles)
             assert all((first - start) % size == 0 for first, start, _ in tiles)
             amounts = [work(*tile) for tile in tiles]
             assert amounts == sorted(amounts, reverse=True)

@@ -17,7 +17,7 @@ UNIT = tl.constexpr(8)
 @triton.jit
 def tile_of(tiles_ptr):
     """The first token of the program's tile; start and end of its group."""
-    tiles_ptr += 3 * tl.program_id(0)
+    tiles_ptr += 4 * tl.program_id(0)
     return tl.load(tiles_ptr), tl.load(tiles_ptr + 1), tl.load(tiles_ptr + 2)
 
 

@@ -2,7 +2,8 @@
 
 A tile is a run of tokens of one group, of at most 64 or 128 of them. Tiles begin where their group begins, so what a
 group's tokens get does not depend, by a bit, on what else is in the batch. An entry is [first token, start of the
-group, end of the group]; a tile ends at the end of its group at the latest. The programs with most to do come first.
+group, end of the group, group]; a tile ends at the end of its group at the latest. The programs with most to do come
+first. Four numbers are 16 bytes: so every table is aligned, which is part of what a kernel is compiled for.
 
 Letters: G groups, M tiles.
 """
@@ -23,7 +24,7 @@ SIZES = (64, 128)
 
 class TileTable:
     def __init__(self, tokens: int, whole: dict[int, Tensor], earlier: dict[int, Tensor], later: dict[int, Tensor]):
-        """Tables [M, 3] in int32 by the size of their tiles: of tiles that meet their whole group, what comes before
+        """Tables [M, 4] in int32 by the size of their tiles: of tiles that meet their whole group, what comes before
         them, and what comes after them."""
         self.tokens = tokens
         self._whole, self._earlier, self._later = whole, earlier, later
@@ -51,11 +52,11 @@ class TileTable:
         return self._whole[SIZES[0]].device
 
     def queries(self, size: int, causal: bool) -> Tensor:
-        """[M, 3] int32, for tiles of queries."""
+        """[M, 4] int32, for tiles of queries."""
         return (self._earlier if causal else self._whole)[size]
 
     def keys(self, size: int, causal: bool) -> Tensor:
-        """[M, 3] int32, for tiles of keys."""
+        """[M, 4] int32, for tiles of keys."""
         return (self._later if causal else self._whole)[size]
 
 
@@ -66,6 +67,7 @@ def _ordered(edges_G: Tensor, size: int) -> list[Tensor]:
     start_M, end_M = (torch.repeat_interleave(x_G, tiles_G) for x_G in (starts_G, ends_G))
     before_M = torch.repeat_interleave(tiles_G.cumsum(0) - tiles_G, tiles_G)
     first_M = start_M + (torch.arange(len(start_M)) - before_M) * size
-    table_M3 = torch.stack([first_M, start_M, end_M], dim=1)
+    group_M = torch.repeat_interleave(torch.arange(len(tiles_G)), tiles_G)
+    table_M4 = torch.stack([first_M, start_M, end_M, group_M], dim=1)
     works = (end_M - start_M, first_M - start_M, end_M - first_M)
-    return [table_M3[torch.argsort(work_M, descending=True, stable=True)] for work_M in works]
+    return [table_M4[torch.argsort(work_M, descending=True, stable=True)] for work_M in works]
