@@ -3,11 +3,11 @@
     python -m k3data.model.bench.attention_variants          prints one JSON; at most 150 s on an H200
 
 First errors against fp64 (RMS / RMS), of the kernels and of `model.attention`, which takes FlexAttention; whether bits
-come again, alone as packed, and whatever follows; then milliseconds of both in one run, at 32,768 tokens in documents
-of 1,500, of 8,192 and in one. TFLOP/s of a kernel count the products that it makes, those of `forward` and `backward`
-what an attention needs: 2 K + 2 V and 6 K + 4 V a pair of tokens and a head. At last other launches, each held against
-the results of the table's (`over` counts tensors that are not within 0.01 of them). What raises is written down as its
-message, and the rest goes on; nothing is started after `SECONDS`.
+come again: in a second run, alone as packed, behind a million tokens, whatever follows. Then milliseconds of both in
+one run, at 32,768 tokens in documents of 1,500, of 8,192 and in one. TFLOP/s of a kernel count the products that it
+makes, those of `forward` and `backward` what an attention needs: 2 K + 2 V and 6 K + 4 V a pair of tokens and a head.
+At last other launches, each held against the results of the table's (`over` counts tensors that are not within 0.01 of
+them). What raises is written down as its message, and the rest goes on; nothing is started after `SECONDS`.
 
 Without a GPU the same is rehearsed at tiny sizes, and times are zero.
 
@@ -56,6 +56,7 @@ SHAPES = {
     "small_32768": Shape(6, 192, 128, 32768), "nano_1500": Shape(4, 96, 64, 1500),
     "vision_1024": Shape(12, 64, 64, 1024, causal=False),
 } if GPU else {"small_70": Shape(1, 192, 128, 70), "vision_70": Shape(1, 64, 64, 70, causal=False)}  # fmt: skip
+FAR, FAR_TOKENS = (Shape(16, 192, 128, 1500), 2**20) if GPU else (Shape(2, 64, 64, 70), 150)
 CHECKED = [name for name, shape in SHAPES.items() if shape.document <= 1500]
 """Those whose groups fp64 can hold the scores of."""
 
@@ -134,6 +135,7 @@ def study(seconds: float) -> dict[str, Any]:
     for name in CHECKED:
         note(f"errors.{name}", partial(_errors, name))
     note("bitwise", partial(_bitwise, next(iter(SHAPES.values()))))
+    note("far", _far)
     for name in SHAPES:
         note(f"kernels.{name}", partial(_kernels, name))
     for name in BESIDE:
@@ -212,6 +214,15 @@ def _bitwise(shape: Shape) -> dict[str, Any]:
     cut, part = given._replace(do=do), given.part(0, length, [0, length])
     before = same(part.both(part.kernels()), 0, cut.both(cut.kernels()))
     return {"again": same(again, 0, whole), "alone": all(alone), "beginning": before}
+
+
+def _far() -> dict[str, Any]:
+    """The last group among so many tokens that 32 bits do not count their numbers (3.2 G, and 60 GB), and alone."""
+    given = operands_of(FAR, FAR_TOKENS)
+    whole, (start, end) = given.both(given.kernels()), given.bounds[-2:]
+    part = given.part(start, end, [0, end - start])
+    pairs = zip(part.both(part.kernels()), whole, strict=True)
+    return {"alone": all(torch.equal(one, other[:, start:]) for one, other in pairs)}
 
 
 @lru_cache(maxsize=1)

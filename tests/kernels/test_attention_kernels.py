@@ -99,6 +99,7 @@ def test_tiles_of_other_sizes_give_the_same(monkeypatch, rows, columns):
         compare(operands(bounds[-1]), bounds, causal=causal)
 
 
+@pytest.mark.skipif(DEVICE == "cuda", reason="parts of 32 channels are not launched: see rows.py")
 def test_parts_of_other_widths_give_the_same(monkeypatch):
     launched(monkeypatch, 64, 32, cut=(64, 32))
     compare(operands(70, keys=96), [0, 70])
@@ -288,4 +289,4 @@ def test_the_benchmark_ends_with_figures_and_the_results_of_the_table():
     shapes = [attention_variants.SHAPES[name] for name in attention_variants.TUNED]
     assert len(over) == len(attention_variants.CHECKED) + sum(len(attention_variants.ways(one)) for one in shapes) + 1
     assert not any(over.values())
-    assert all(found[f"bitwise.{name}"] for name in ("again", "alone", "beginning"))
+    assert all(found[name] for name in ("bitwise.again", "bitwise.alone", "bitwise.beginning", "far.alone"))
