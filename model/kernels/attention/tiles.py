@@ -38,14 +38,16 @@ class TileTable:
         """
         if len(bounds) < 2 or bounds[0] != 0 or any(end < start for start, end in pairwise(bounds)):
             raise ValueError(f"bounds must be two or more numbers that start at 0 and never fall, not {list(bounds)}")
-        edges = torch.tensor(bounds)
-        made = {size: _ordered(edges, size) for size in SIZES}
-        there = to_device(torch.cat([table for tables in made.values() for table in tables]).int(), device)
-        lengths = [len(table) for tables in made.values() for table in tables]
-        parts = iter(there.split(lengths))
+        with torch.inference_mode(False):  # whoever trains with it keeps it for the backward pass
+            return TileTable._made(torch.tensor(bounds), device)
+
+    @staticmethod
+    def _made(edges: Tensor, device: torch.device | str) -> TileTable:
+        made = [table for size in SIZES for table in _ordered(edges, size)]
+        parts = iter(to_device(torch.cat(made).int(), device).split([len(table) for table in made]))
         tables = {size: [next(parts) for _ in range(3)] for size in SIZES}
         whole, earlier, later = ({size: tables[size][way] for size in SIZES} for way in range(3))
-        return TileTable(bounds[-1], whole, earlier, later)
+        return TileTable(int(edges[-1]), whole, earlier, later)
 
     @property
     def device(self) -> torch.device:
