@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .kda.inputs import rounded
 from .operators import HasKernels
 
 
@@ -48,7 +49,7 @@ class _SiTUGLU(torch.autograd.Function):
         ctx.betas = beta_gate, beta_up
         g, u = _wide(gate), _wide(up)
         f = beta_gate * torch.tanh(g / beta_gate) * torch.sigmoid(g) * (beta_up * torch.tanh(u / beta_up))
-        return f.to(gate.dtype)
+        return rounded(f, gate.dtype)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:

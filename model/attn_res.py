@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from .kda.inputs import compute_dtype
+from .kda.inputs import compute_dtype, rounded
 from .operators import HasKernels
 
 
@@ -62,7 +62,7 @@ class _Mix(torch.autograd.Function):
         ctx.eps = eps
         wide = compute_dtype(sources[0])
         probabilities, _ = _probabilities(_folded(query_D, norm_weight_D, wide), sources, eps)
-        return _weighted_sum(probabilities, sources).to(sources[0].dtype)
+        return rounded(_weighted_sum(probabilities, sources), sources[0].dtype)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:

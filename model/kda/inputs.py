@@ -96,3 +96,9 @@ def to_device(x: Tensor, device: torch.device | str) -> Tensor:
 def compute_dtype(x: Tensor) -> torch.dtype:
     """fp64 for fp64, fp32 for everything else."""
     return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
+def rounded(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """x in that dtype, for the result of an autograd function: where nothing changes, nothing is asked for. (torch 2.11
+    compiles wrong gradients of a function whose forward ends with a conversion to the dtype that there is.)"""
+    return x if x.dtype == dtype else x.to(dtype)
