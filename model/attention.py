@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -25,6 +25,9 @@ from torch.nn import functional as F
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 from .kda.inputs import sequence_bounds, to_device
+
+if TYPE_CHECKING:
+    from .kernels.attention import TileTable
 
 _BLOCK = 128
 """Tokens of a side of the blocks that FlexAttention visits or skips."""
@@ -40,7 +43,7 @@ memory of an H200; these are the fastest of those tried there."""
 
 
 class Groups:
-    """Bounds of groups, and the block masks made of them: make one object for a batch and give it to all layers."""
+    """Bounds of groups, and masks and tables made of them: make one object for a batch and give it to all layers."""
 
     def __init__(self, batch: int, length: int, cu_seqlens: Tensor | None) -> None:
         """`cu_seqlens` [N+1] for packed input (batch 1), None for `batch` rows of one group each.
@@ -51,6 +54,7 @@ class Groups:
         self.cu_seqlens = None if cu_seqlens is None else cu_seqlens.cpu()  # one wait for a GPU instead of many
         self.bounds = sequence_bounds(batch, length, self.cu_seqlens)
         self._masks: dict[tuple[torch.device, bool], BlockMask] = {}
+        self._tiles: dict[torch.device, TileTable] = {}
         self._kept: dict[tuple[str, torch.device], Tensor] = {}
 
     @staticmethod
@@ -80,6 +84,14 @@ class Groups:
         if key not in self._masks:
             self._masks[key] = _block_mask(self.bounds, device, causal)
         return self._masks[key]
+
+    def tiles(self, device: torch.device) -> TileTable:
+        """For `kernels.attention`."""
+        from .kernels.attention import TileTable
+
+        if device not in self._tiles:
+            self._tiles[device] = TileTable.of(self.bounds, device)
+        return self._tiles[device]
 
     def _on(self, name: str, device: torch.device, make: Callable[[], Tensor]) -> Tensor:
         """What `make` makes on the CPU, on the device; kept, as every layer asks for it."""

@@ -27,7 +27,7 @@ from .config import ModelConfig
 from .kda.inputs import compute_dtype
 from .mla_cache import MLACache
 from .norm import RMSNorm
-from .operators import HasKernels
+from .operators import HasKernels, check_heads
 
 _SCORES = 2**24
 """Scores that the absorbed form holds at once; it goes through more queries in blocks."""
@@ -49,6 +49,9 @@ class GatedMLA(HasKernels):
         self.gate_proj = nn.Linear(D, mla.width, bias=False)
         self.o_proj = nn.Linear(mla.width, D, bias=False)
         self.reset_parameters(config.init_std)
+
+    def check_kernels(self) -> None:
+        check_heads(self.config.qk_dim, self.config.v_dim)
 
     @torch.no_grad()
     def reset_parameters(self, std: float) -> None:
@@ -86,6 +89,11 @@ class GatedMLA(HasKernels):
 
     def core(self, operands: Sequence[Tensor], groups: Groups) -> Tensor:
         q_BTHK, k_BTHK, v_BTHV = operands
+        if self.kernels == "triton":
+            from .kernels.attention import attention as by_kernels
+
+            tiles = groups.tiles(q_BTHK.device)
+            return by_kernels(q_BTHK, k_BTHK, v_BTHV, tiles, fp32_output=self.fp32_output)
         return attention(q_BTHK, k_BTHK, v_BTHV, groups, fp32_output=self.fp32_output)
 
     def output(self, o_BTHV: Tensor, gate_BTP: Tensor) -> Tensor:

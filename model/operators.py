@@ -24,6 +24,15 @@ class HasKernels(nn.Module):
         """Raises ConfigError when there are no kernels for a module of these sizes. Triton is there."""
 
 
+def check_heads(keys: int, values: int) -> None:
+    """Raises ConfigError when softmax attention has no kernels for heads of so many channels. Triton is there."""
+    from .kernels.attention.launch import WIDEST_KEYS, WIDEST_VALUES
+
+    if keys % 8 or values % 8 or keys > WIDEST_KEYS or values > WIDEST_VALUES:
+        most = f"multiples of 8 up to {WIDEST_KEYS} and {WIDEST_VALUES}"
+        raise ConfigError(f"kernels: triton attends with {most} channels of keys and values, not {keys} and {values}")
+
+
 def use_kernels(module: nn.Module, kernels: Kernels) -> None:
     """For the module and all in it. Raises ConfigError when Triton is not there, or as `check_kernels` does."""
     found = [one for one in module.modules() if isinstance(one, HasKernels)]

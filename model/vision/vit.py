@@ -19,6 +19,7 @@ from torch.nn import functional as F
 from ..attention import Groups, attention
 from ..config import VisionConfig
 from ..norm import RMSNorm
+from ..operators import HasKernels, check_heads
 from .positions import PatchPositions, rotate, rotations
 from .preprocess import Grid
 
@@ -85,7 +86,7 @@ class MoonViT(nn.Module):
             raise ValueError(f"the patches are {list(pixels_PCSS.shape)}, but the grids ask for {list(expected)}")
 
 
-class VisionBlock(nn.Module):
+class VisionBlock(HasKernels):
     def __init__(self, config: VisionConfig, norm_eps: float) -> None:
         super().__init__()
         self.heads = config.heads
@@ -95,6 +96,10 @@ class VisionBlock(nn.Module):
         self.mlp_norm = RMSNorm(config.width, norm_eps)
         self.mlp_up = nn.Linear(config.width, config.mlp, bias=False)
         self.mlp_down = nn.Linear(config.mlp, config.width, bias=False)
+
+    def check_kernels(self) -> None:
+        channels = self.o_proj.in_features // self.heads
+        check_heads(channels, channels)
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
@@ -108,7 +113,13 @@ class VisionBlock(nn.Module):
     def forward(self, x_BPW: Tensor, groups: Groups, turns: Tensor) -> Tensor:
         qkv = self.qkv_proj(self.attention_norm(x_BPW)).unflatten(-1, (3, self.heads, -1))
         q_BPHK, k_BPHK, v_BPHK = qkv.unbind(2)
-        o_BPHK = attention(rotate(q_BPHK, turns), rotate(k_BPHK, turns), v_BPHK, groups, causal=False)
+        q_BPHK, k_BPHK = rotate(q_BPHK, turns), rotate(k_BPHK, turns)
+        if self.kernels == "triton":
+            from ..kernels.attention import attention as by_kernels
+
+            o_BPHK = by_kernels(q_BPHK, k_BPHK, v_BPHK, groups.tiles(x_BPW.device), causal=False)
+        else:
+            o_BPHK = attention(q_BPHK, k_BPHK, v_BPHK, groups, causal=False)
         x_BPW = x_BPW + self.o_proj(o_BPHK.flatten(-2))
         return x_BPW + self.mlp_down(F.gelu(self.mlp_up(self.mlp_norm(x_BPW)), approximate="tanh"))
 

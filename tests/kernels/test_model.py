@@ -12,6 +12,7 @@ from k3data.model.compiled import compile_blocks
 from k3data.model.config import ConfigError, preset
 from k3data.model.operators import use_kernels
 from k3data.model.transformer import K3Model
+from k3data.model.vision.projector import VisionEncoder
 from k3data.train.memory import activation_bytes
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -69,6 +70,23 @@ def test_a_step(how, device, by_operators, small_sorts):
     torch.compiler.reset()
 
 
+def test_pictures(device):
+    """The tower, whose attention sees whole pictures, with its projector."""
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    pixels = torch.rand(24, 3, 14, 14, generator=torch.Generator().manual_seed(2)).to(device, dtype)
+    results = []
+    for kernels in ("torch", "triton"):
+        torch.manual_seed(0)
+        encoder = VisionEncoder(preset("smoke")).to(device, dtype)
+        use_kernels(encoder, kernels)
+        features = encoder(pixels, [(1, 4, 4), (1, 2, 4)])
+        weights = torch.randn(features.shape, generator=torch.Generator().manual_seed(3)).to(features)
+        (features * weights).sum().backward()
+        results.append([features.detach(), *(one.grad for one in encoder.parameters())])
+    for found, expected in zip(*reversed(results), strict=True):
+        assert relative_rms(found, expected) <= (0.05 if device == "cuda" else 1e-4)
+
+
 def test_the_estimate_of_memory_knows_what_the_kernels_keep(device, small_sorts):
     """Within a third, and less than what the operators keep; as tests/train/test_memory.py does for those."""
     model = K3Model(CONFIG).to(device, torch.bfloat16 if device == "cuda" else torch.float32)
@@ -99,6 +117,7 @@ def test_the_estimate_of_memory_knows_what_the_kernels_keep(device, small_sorts)
         ({"moe": replace(CONFIG.moe, inner=20)}, "multiples of 8, but latent is 32 and inner 20"),
         ({"moe": replace(CONFIG.moe, experts=1025)}, "none for 2 of 1025 experts, only for at most 32 of 1024"),
         ({"layers": 40, "mla_layers": ()}, "mixes at most 16 sources over depth, not 21"),
+        ({"mla": replace(CONFIG.mla, v_dim=136)}, "attends with multiples of 8 up to 192 and 128 channels"),
         ({"kda": replace(CONFIG.kda, conv_kernel=3)}, "none for convolutions of 3, only of 4"),
     ],
 )
