@@ -26,6 +26,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..attention import Groups
 from ..compiled import OfChunks
 from ..config import ModelConfig, preset
 from ..feed_forward import FeedForward
@@ -259,6 +260,19 @@ def _gated(of: type[KimiDeltaAttention] | type[GatedMLA]) -> Part:
     return Part(of(config), lambda module, o, gate: module.gated(o, gate), inputs)
 
 
+def _attention(document: int) -> Part:
+    """MLA's, over packed documents; FlexAttention is compiled by itself."""
+    config, tokens = _config("small"), _TOKENS
+    mla = config.mla
+    groups = Groups(1, tokens, torch.tensor([*range(0, tokens, min(document, tokens)), tokens]))
+    inputs = [_rows(mla.heads * x).view(1, tokens, mla.heads, x) for x in (mla.qk_dim, mla.qk_dim, mla.v_dim)]
+
+    def run(module: GatedMLA, *operands: Tensor) -> Tensor:
+        return module.core(operands, groups)
+
+    return Part(GatedMLA(config), run, inputs, run)
+
+
 def _convolutions() -> Part:
     config = _config("base")
     places = (torch.arange(_TOKENS) % 1500)[None]
@@ -315,6 +329,8 @@ PARTS: dict[str, Callable[[], Part]] = {
     "experts_latent": lambda: _experts("latent"),
     "mix_small": lambda: _mix("small"),
     "mix_base": lambda: _mix("base"),
+    "attention_1500": lambda: _attention(1500),
+    "attention_8192": lambda: _attention(8192),
     "convolutions": _convolutions,
     "gated_kda": lambda: _gated(KimiDeltaAttention),
     "gated_mla": lambda: _gated(GatedMLA),

@@ -25,7 +25,7 @@ def rehearsed(names):
 
 
 def test_parts_of_a_layer():
-    rehearsed(["gated_kda", "gated_mla", "activation", "norm"])
+    rehearsed(["attention_1500", "gated_kda", "gated_mla", "activation", "norm"])
 
 
 @pytest.mark.slow
