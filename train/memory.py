@@ -60,8 +60,8 @@ def activation_bytes(model: ModelConfig, b: int, recompute: bool, kernels: Kerne
     """Of one token, kept from the forward to the backward; with `recompute` the inputs of sublayers and, for one
     sublayer at a time, the rest."""
     D = model.d_model
-    kda, moe = (_kda, _moe) if kernels == "torch" else (_kda_by_kernels, _moe_by_kernels)
-    attention = [_mla(model, b) if model.is_mla(layer) else kda(model, b) for layer in range(model.layers)]
+    kda, mla, moe = (_kda, _mla, _moe) if kernels == "torch" else (_kda_by_kernels, _mla_by_kernels, _moe_by_kernels)
+    attention = [mla(model, b) if model.is_mla(layer) else kda(model, b) for layer in range(model.layers)]
     dense = 3 * model.dense_inner * b
     feed_forward = [moe(model, b) if model.is_moe(layer) else dense for layer in range(model.layers)]
     stream = 2 * D * b  # the running sum after each sublayer
@@ -97,11 +97,19 @@ def _kda_by_kernels(model: ModelConfig, b: int) -> int:
 
 def _mla(model: ModelConfig, b: int) -> int:
     mla = model.mla
-    W, heads = mla.width, mla.heads
+    wide = mla.heads * 4 * mla.qk_dim * 4  # fp32 copies, values padded to the keys' channels
+    return _mla_operands(model, b) + wide + 4 * mla.width * 4
+
+
+def _mla_by_kernels(model: ModelConfig, b: int) -> int:
+    mla = model.mla
+    return _mla_operands(model, b) + mla.width * (4 + 2 * b) + mla.heads * 4  # o in fp32, gate, gated, log of sums
+
+
+def _mla_operands(model: ModelConfig, b: int) -> int:
+    mla = model.mla
     latents = 3 * (mla.q_lora_rank + mla.cache_dim) * b
-    operands = heads * (3 * mla.qk_dim + mla.qk_nope_dim + 2 * mla.v_dim) * b
-    wide = heads * 4 * mla.qk_dim * 4  # fp32 copies, values padded to the keys' channels
-    return latents + operands + wide + 4 * W * 4
+    return latents + mla.heads * (3 * mla.qk_dim + mla.qk_nope_dim + 2 * mla.v_dim) * b
 
 
 def _moe(model: ModelConfig, b: int) -> int:
