@@ -14,7 +14,7 @@ import triton.language as tl
 from torch import Tensor
 
 from .checks import on_gpu
-from .kda.tiles import LOG2E
+from .functions import LOG2E
 
 _BLOCK = 4096
 _WARPS = 8

@@ -21,7 +21,8 @@ time. In `keys_kernel` R are keys and C queries, in `queries_kernel` the other w
 import triton
 import triton.language as tl
 
-from .rows import LOG2E, UNIT, add_product, cross_products, head_of, load_parts, load_rows, seen, store_rows, tile_of
+from ..functions import LOG2E
+from .rows import UNIT, add_product, cross_products, head_of, load_parts, load_rows, seen, store_rows, tile_of
 
 
 @triton.jit(do_not_specialize=["N", "H"])

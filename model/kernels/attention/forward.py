@@ -17,7 +17,8 @@ Letters: H heads, N tokens, K channels of queries and keys, V of values; R queri
 import triton
 import triton.language as tl
 
-from .rows import LOG2E, UNIT, add_product, cross_products, head_of, load_parts, load_rows, seen, store_rows, tile_of
+from ..functions import LOG2E
+from .rows import UNIT, add_product, cross_products, head_of, load_parts, load_rows, seen, store_rows, tile_of
 
 
 @triton.jit

@@ -10,7 +10,6 @@ Strides are in units of 8 numbers, which tells the compiler that rows of bf16 ar
 import triton
 import triton.language as tl
 
-LOG2E = tl.constexpr(1.4426950408889634)
 UNIT = tl.constexpr(8)
 
 

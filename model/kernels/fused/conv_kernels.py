@@ -21,7 +21,7 @@ Letters: N tokens, P channels, C channels of a program, R tokens of a forward ti
 import triton
 import triton.language as tl
 
-from ..kda.tiles import sigmoid
+from ..functions import sigmoid
 
 STEPS = tl.constexpr(4)
 

@@ -21,7 +21,7 @@ import triton.language as tl
 from torch import Tensor
 
 from ..checks import on_gpu
-from ..kda.tiles import sigmoid
+from ..functions import sigmoid
 from .checks import check_dtypes, check_weights, check_width
 from .launch import head_launch
 from .rows import load_weight, row_block, two_sums

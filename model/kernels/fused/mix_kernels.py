@@ -28,7 +28,7 @@ Letters: N tokens, S sources, D model width, R rows of a program's block.
 import triton
 import triton.language as tl
 
-from ..kda.tiles import LOG2E
+from ..functions import LOG2E
 from .rows import load_weight, row_block, two_sums, with_last
 
 

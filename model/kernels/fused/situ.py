@@ -23,7 +23,7 @@ import triton.language as tl
 from torch import Tensor
 
 from ..checks import on_gpu
-from ..kda.tiles import LOG2E
+from ..functions import LOG2E
 from .checks import check_alike, check_dtypes
 
 BLOCK, WARPS = 2048, 4

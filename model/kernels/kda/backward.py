@@ -26,9 +26,9 @@ Letters: as in `forward.py`.
 import triton
 import triton.language as tl
 
+from ..functions import LOG2E
 from .tiles import (
     CHUNK,
-    LOG2E,
     chunk_rows,
     level_factors,
     log2_decays,

@@ -31,9 +31,9 @@ Letters: C = 64 rows of a chunk, K key channels, V value channels, S = V channel
 import triton
 import triton.language as tl
 
+from ..functions import LOG2E, sigmoid
 from .tiles import (
     CHUNK,
-    LOG2E,
     as_rows,
     chunk_rows,
     inverse_length,
@@ -42,7 +42,6 @@ from .tiles import (
     log2_decays,
     places,
     rows_by_tile,
-    sigmoid,
     tile_decays,
     walk_chunks,
 )

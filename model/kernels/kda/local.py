@@ -23,9 +23,9 @@ Letters: as in `forward.py`.
 import triton
 import triton.language as tl
 
+from ..functions import LOG2E, sigmoid
 from .tiles import (
     CHUNK,
-    LOG2E,
     TILE,
     as_rows,
     by_channel,
@@ -35,7 +35,6 @@ from .tiles import (
     log2_decays,
     places,
     rows_by_tile,
-    sigmoid,
     sums_back,
     sums_before,
     tile_decays,

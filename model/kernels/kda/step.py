@@ -18,9 +18,9 @@ import triton.language as tl
 from torch import Tensor
 
 from ..checks import on_gpu
+from ..functions import LOG2E, sigmoid
 from .checks import check
 from .launch import launches
-from .tiles import LOG2E, sigmoid
 
 
 @triton.jit(do_not_specialize=["H", "scale", "lower_bound"])

@@ -30,10 +30,11 @@ Letters: C = 64 rows of a chunk, K key channels, R = 16 rows of a tile, Q = 4 ti
 import triton
 import triton.language as tl
 
+from ..functions import LOG2E
+
 CHUNK = tl.constexpr(64)
 TILE = tl.constexpr(16)
 BALANCE = tl.constexpr(54.0)
-LOG2E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
@@ -116,13 +117,6 @@ def log2_decays(z_KQR, bias_K, slope, lower_bound):
     power_KQR = tl.exp2((-LOG2E * slope) * (z_KQR.to(tl.float32) + bias_K[:, None, None]))
     root_KQR = tl.rsqrt(inverse + inverse * power_KQR)
     return -root_KQR * root_KQR
-
-
-@triton.jit
-def sigmoid(x):
-    """The square of a reciprocal root is two instructions; a division is ten."""
-    root = tl.rsqrt(1.0 + tl.exp2(-LOG2E * x))
-    return root * root
 
 
 @triton.jit

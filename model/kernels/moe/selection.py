@@ -23,7 +23,7 @@ Letters: N tokens, E experts, K experts of a token, G groups, S slots for what r
 import triton
 import triton.language as tl
 
-from ..kda.tiles import sigmoid
+from ..functions import sigmoid
 
 LOWEST = tl.constexpr(-(2**31))  # no expert
 HIGHEST = tl.constexpr(2**31 - 1)

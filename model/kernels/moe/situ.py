@@ -12,7 +12,7 @@ would be less.
 import triton
 import triton.language as tl
 
-LOG2E = tl.constexpr(1.4426950408889634)
+from ..functions import LOG2E
 
 
 @triton.jit
