@@ -46,9 +46,9 @@ class Projector(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Matrices truncated normal with √(2/fan-in), the norm's weight 1."""
+        """Matrices normal with √(2/fan-in), the norm's weight 1."""
         for linear in (self.in_proj, self.out_proj):
-            nn.init.trunc_normal_(linear.weight, std=(2 / linear.in_features) ** 0.5)
+            nn.init.normal_(linear.weight, std=(2 / linear.in_features) ** 0.5)
         self.norm.weight.fill_(1)
 
     def forward(self, x_NM: Tensor) -> Tensor:

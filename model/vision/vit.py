@@ -40,7 +40,7 @@ class MoonViT(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """The table of positions N(0, 1), matrices of the MLPs truncated normal with √(2/fan-in), all others, of which
+        """The table of positions N(0, 1), matrices of the MLPs normal with √(2/fan-in), all others, of which
         nothing is known, uniform within ±1/√fan-in; weights of norms 1.
         """
         nn.init.normal_(self.positions.table)
@@ -106,7 +106,7 @@ class VisionBlock(HasKernels):
         for linear in (self.qkv_proj, self.o_proj):
             _uniform(linear.weight)
         for linear in (self.mlp_up, self.mlp_down):
-            nn.init.trunc_normal_(linear.weight, std=(2 / linear.in_features) ** 0.5)
+            nn.init.normal_(linear.weight, std=(2 / linear.in_features) ** 0.5)
         for norm in (self.attention_norm, self.mlp_norm):
             norm.weight.fill_(1)
 
