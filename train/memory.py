@@ -87,9 +87,8 @@ def _kda(model: ModelConfig, b: int) -> int:
 def _kda_by_kernels(model: ModelConfig, b: int) -> int:
     kda = model.kda
     W = kda.width
-    rows = (
-        11 * W * b
-    )  # q, k, v before and after their convolutions, decay, output gate, o, what is written, gated output
+    # q, k, v before and after their convolutions, decay, output gate, o, what is written, gated output
+    rows = 11 * W * b
     states = W * kda.head_dim * b // _CHUNK
     chunks = kda.heads * (2 * _CHUNK * b + 8)
     return rows + states + chunks + kda.decay_rank * b

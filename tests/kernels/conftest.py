@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -45,6 +47,22 @@ if DEVICE == "cpu":
     interpreter._patch_lang_tensor = _patch_with_an_index
     interpreter._convert_float = _convert_rounding
     interpreter.InterpreterBuilder.create_dot = _dot
+
+
+@pytest.fixture
+def compiled_for_h200(tmp_path):
+    """Lines that a module of `registers` prints: in a process of its own, where nothing is interpreted."""
+
+    def lines(module: str, *arguments: str) -> list[str]:
+        environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+        command = [sys.executable, "-m", f"k3data.model.kernels.{module}", *arguments]
+        done = subprocess.run(
+            command, env={**environment, "TRITON_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done.stdout.splitlines()
+
+    return lines
 
 
 @pytest.fixture

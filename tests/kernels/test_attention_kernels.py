@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
-import subprocess
-import sys
 from itertools import accumulate
 
 import pytest
@@ -277,13 +274,9 @@ def test_what_does_not_fit_is_refused_before_the_launch():
 
 
 @pytest.mark.slow
-def test_every_kernel_compiles_without_spills(tmp_path):
+def test_every_kernel_compiles_without_spills(compiled_for_h200):
     """For an H200, with no GPU there: in a process of its own, where nothing is interpreted."""
-    environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"} | {"TRITON_CACHE_DIR": str(tmp_path)}
-    command = [sys.executable, "-m", "k3data.model.kernels.attention.registers"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    found = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    found = dict(line.split(": ", 1) for line in compiled_for_h200("attention.registers"))
     assert len(found) == 5 * 6 + 3
     assert [(name, figures) for name, figures in found.items() if ast.literal_eval(figures)["spills"]] == []
 

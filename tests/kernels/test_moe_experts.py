@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
-import subprocess
-import sys
 from typing import NamedTuple
 
 import pytest
@@ -358,13 +355,9 @@ def test_blocks_divide_widths_where_they_can():
 
 
 @pytest.mark.slow
-def test_every_kernel_compiles(tmp_path):
+def test_every_kernel_compiles(compiled_for_h200):
     """For an H200, with no GPU there: in a process of its own, where nothing is interpreted."""
-    environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"} | {"TRITON_CACHE_DIR": str(tmp_path)}
-    command = [sys.executable, "-m", "k3data.model.kernels.moe.registers"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    lines = done.stdout.splitlines()
+    lines = compiled_for_h200("moe.registers")
     assert len(lines) == 45
     for line in lines:
         _, _, _, name, numbers = line.split(" ", 4)

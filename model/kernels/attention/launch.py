@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import triton
 
+from ..launch import Options
+
 WIDEST_KEYS, WIDEST_VALUES = 192, 128
 """Channels of a head that a program can hold."""
 
@@ -20,7 +22,7 @@ DELTA_ROWS = 32
 
 
 @dataclass(frozen=True)
-class Launch:
+class Launch(Options):
     rows: int
     """Of a tile: one of `tiles.SIZES`."""
 
@@ -30,9 +32,6 @@ class Launch:
     num_warps: int
     num_stages: int
     registers: int | None = None
-
-    def options(self) -> dict[str, int | None]:
-        return {"num_warps": self.num_warps, "num_stages": self.num_stages, "maxnreg": self.registers}
 
 
 @dataclass(frozen=True)

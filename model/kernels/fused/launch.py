@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 import triton
 
+from ..launch import Options
+
 _PROCESSORS = 132
 """Multiprocessors of an H200. A constant: the order of sums over programs must be the same everywhere."""
 
 
 @dataclass(frozen=True)
-class Launch:
+class Launch(Options):
     width: int
     """Columns of a block: channels, up to a power of two."""
 
@@ -30,10 +32,6 @@ class Launch:
     """Whether a program keeps all its sources in registers, or reads them again, from the cache, for each use."""
 
     registers: int | None = None
-    """Most registers of a thread: fewer make room for more programs on a multiprocessor."""
-
-    def options(self) -> dict[str, int | None]:
-        return {"num_warps": self.num_warps, "num_stages": 1, "maxnreg": self.registers}
 
 
 def mix_launch(channels: int, sources: int, backward: bool) -> Launch:

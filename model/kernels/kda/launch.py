@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..launch import Options
+
 
 @dataclass(frozen=True)
-class Launch:
+class Launch(Options):
     num_warps: int
     num_stages: int = 1
     slice: int = 0
     """Channels worked on at a time: of values for the two walks over chunks, of keys for the others."""
 
     registers: int | None = None
-    """Most registers of a thread: fewer make room for more programs on a multiprocessor."""
 
     precision: str = "tf32x3"
     """Of products of fp32, in `pass_on_kernel` alone."""
-
-    def options(self) -> dict[str, int | None]:
-        return {"num_warps": self.num_warps, "num_stages": self.num_stages, "maxnreg": self.registers}
 
 
 @dataclass(frozen=True)

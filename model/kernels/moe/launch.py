@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 import triton
 
+from ..launch import Options
+
 ROWS = 128
 """Rows of a tile, at most: the block of `order`."""
 
 
 @dataclass(frozen=True)
-class Launch:
+class Launch(Options):
     num_warps: int
     num_stages: int = 1
     block: tuple[int, ...] = ()
@@ -29,10 +31,6 @@ class Launch:
     """How much is summed over at a time."""
 
     registers: int | None = None
-    """Most registers of a thread: fewer make room for more programs on a multiprocessor."""
-
-    def options(self) -> dict[str, int | None]:
-        return {"num_warps": self.num_warps, "num_stages": self.num_stages, "maxnreg": self.registers}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from .combine import combine_kernel, norm_back_kernel, scatter_back_kernel
 from .gradients import inner_kernel, matrices_kernel
-from .launch import ROWS, launches
+from .launch import ROWS, Launch, launches
 from .products import back_kernel, down_kernel, up_kernel
 
 _PROGRAMS = 1024
@@ -63,7 +63,7 @@ def run_backward(
     """Gradients of z, gate, up, down, the weights of the routes and the norm's weight."""
     (N, L), K, inner, M, G = z.shape, weights.shape[1], gate.shape[1], len(rows), len(tiles)
     table = launches(L, inner)
-    du, dnorm_weight = _norm_back(dy, u, inverse, norm_weight)
+    du, dnorm_weight = _norm_back(dy, u, inverse, norm_weight, table.tokens)
 
     dh, a = torch.empty_like(h), z.new_empty(M, inner)
     launch = table.inner
@@ -99,9 +99,10 @@ def run_backward(
     return dz, dgate, dup, ddown, dweights, dnorm_weight
 
 
-def _norm_back(dy: Tensor, u: Tensor, inverse: Tensor, norm_weight: Tensor) -> tuple[Tensor, Tensor]:
+def _norm_back(
+    dy: Tensor, u: Tensor, inverse: Tensor, norm_weight: Tensor, launch: Launch
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     N, L = dy.shape
-    launch = launches(L, L).tokens
     tokens = launch.block[0]
     steps = triton.cdiv(N, tokens * _PROGRAMS)
     programs = triton.cdiv(N, tokens * steps)

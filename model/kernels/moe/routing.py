@@ -21,7 +21,7 @@ import triton
 from torch import Tensor
 from torch.nn import functional as F
 
-from ...wide_linear import wide_product
+from ...wide_linear import gradients_of_parts, wide_product
 from ..checks import on_gpu
 from .selection import choose_kernel, logits_gradient_kernel
 
@@ -189,12 +189,9 @@ def _route_backward(
     E = len(weight)
     with torch.autocast(x.device.type, enabled=False):
         if _in_parts(x, weight):
-            dlogits = _logits_gradient(dweights, weights, experts, totals, E, 2)
-            dx = wide_product(dlogits, torch.cat([weight, weight]), x.dtype)
-            dweight = wide_product(dlogits.T, x).view(2, E, -1).sum(0)
-        else:
-            dlogits = _logits_gradient(dweights, weights, experts, totals, E, 1)
-            dx, dweight = dlogits @ weight.float(), dlogits.T @ x.float()
+            return gradients_of_parts(_logits_gradient(dweights, weights, experts, totals, E, 2), x, weight)
+        dlogits = _logits_gradient(dweights, weights, experts, totals, E, 1)
+        dx, dweight = dlogits @ weight.float(), dlogits.T @ x.float()
     return dx.to(x.dtype), dweight.to(weight.dtype)
 
 
