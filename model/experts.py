@@ -18,6 +18,7 @@ from torch.nn import functional as F
 
 from .activation import SiTUGLU
 from .config import MoEConfig
+from .custom_op import custom_op
 from .router import Routes
 
 
@@ -77,14 +78,14 @@ def _combine(results_ML: Tensor, weights_NK: Tensor, place_NK: Tensor) -> Tensor
     return torch.bmm(weights_NK[:, None], results_NKL).squeeze(1)
 
 
-@torch.library.custom_op("k3data::expert_products", mutates_args=())
+@custom_op("k3data::expert_products")
 def _one_by_one(x_MI: Tensor, weight_EOI: Tensor, ends_E: Tensor) -> Tensor:
     """Rows of expert e times weight[e]ᵀ, one product an expert. An operator of its own, as it asks where groups end."""
     parts = x_MI.split(_lengths(ends_E))
     return torch.cat([rows @ weight.T for rows, weight in zip(parts, weight_EOI, strict=True) if len(rows)])
 
 
-@torch.library.custom_op("k3data::expert_products_backward", mutates_args=())
+@custom_op("k3data::expert_products_backward")
 def _one_by_one_backward(dy_MO: Tensor, x_MI: Tensor, weight_EOI: Tensor, ends_E: Tensor) -> tuple[Tensor, Tensor]:
     lengths = _lengths(ends_E)
     dys, xs = dy_MO.split(lengths), x_MI.split(lengths)

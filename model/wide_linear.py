@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from .custom_op import custom_op
 from .kda.inputs import compute_dtype
 
 
@@ -41,7 +42,7 @@ def gradients_of_parts(parts_NP: Tensor, x_ND: Tensor, weight_ED: Tensor) -> tup
     return dx_ND, dweight_2ED.sum(0).to(weight_ED.dtype)
 
 
-@torch.library.custom_op("k3data::wide_linear", mutates_args=())
+@custom_op("k3data::wide_linear")
 def _linear(x: Tensor, weight: Tensor) -> Tensor:
     return wide_product(x.flatten(0, -2), weight.T).view(*x.shape[:-1], len(weight))
 
@@ -51,7 +52,7 @@ def _(x: Tensor, weight: Tensor) -> Tensor:
     return x.new_empty(*x.shape[:-1], len(weight), dtype=torch.float32)
 
 
-@torch.library.custom_op("k3data::wide_linear_backward", mutates_args=())
+@custom_op("k3data::wide_linear_backward")
 def _linear_backward(dy: Tensor, x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     dy_NE, x_ND = dy.flatten(0, -2), x.flatten(0, -2)
     high_NE = dy_NE.to(torch.bfloat16)

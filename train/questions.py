@@ -1,8 +1,8 @@
 """Held-out tasks, taken out of packed sequences: what a model is asked, what is right, and what it must not rest on.
 
 A question is a stretch of tokens without loss weight and the stretch with weight after it: a picture and the program
-that draws it, a description and the boxes, a window of scattered facts and what follows from them. Free text has no
-such stretches and asks nothing.
+that draws it, a description and the boxes. Free text has no such stretches and asks nothing. A window of scattered
+facts has weights everywhere: there the proof of each item says where its answer lies.
 
 Beside each question stand its controls: the same with a blank picture, with another question's picture, or, where the
 answer depends on a text, with its tokens shuffled. What a model answers as well under a control it did not read there.
@@ -21,6 +21,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from PIL import Image
 
 from ..curriculum.sequence import PackedSequence
@@ -64,10 +65,10 @@ def questions(sequence: PackedSequence, tokenizer: Tokenizer, longest: int) -> I
     tokens = sequence.tokens.astype(np.int64)
     weighted = np.flatnonzero(sequence.weights > 0)
     ends = {tokenizer.special["eos"], tokenizer.special["end_of_msg"]}
-    proofs = [json.loads(one) if isinstance(one, str) else one for one in sequence.spans.get("proofs", [])]
+    yield from _scattered(sequence, tokens, longest)
     for doc in sequence.spans["docs"]:
-        if doc.get("part"):
-            continue  # its beginning, and perhaps its picture, is in another sequence
+        if doc.get("part") or doc["kind"] == "scatter":
+            continue  # its beginning, and perhaps its picture, is in another sequence; or it is asked by its proof
         inside = weighted[(weighted >= doc["start"]) & (weighted < doc["end"])]
         if not len(inside) or inside[0] == doc["start"]:
             continue  # free text from the first token on
@@ -83,14 +84,29 @@ def questions(sequence: PackedSequence, tokenizer: Tokenizer, longest: int) -> I
             end = None if closed is None else answer[closed]
             answer = answer[:closed]
             before = [n for n in images if sequence.images[n]["start"] < start]
-            text = tokenizer.decode(answer)
-            task = _task(doc["kind"], text)
             yield Question(
-                id=doc["id"], kind=doc["kind"], domain=doc["domain"], task=task,
+                id=doc["id"], kind=doc["kind"], domain=doc["domain"], task=_task(tokenizer.decode(answer)),
                 prompt=tokens[doc["start"] : start].tolist(), answer=answer, end=end,
                 pictures=tuple(_picture(sequence, n) for n in before),
-                extra=_proof_facts(proofs, doc, len(sequence)) if task == "scatter" else {},
             )  # fmt: skip
+
+
+def _scattered(sequence: PackedSequence, tokens: npt.NDArray[np.int64], longest: int) -> Iterator[Question]:
+    """The items of the windows in a sequence; what stands behind an answer there ends it."""
+    for number, proof in enumerate(map(json.loads, sequence.spans["proofs"])):
+        first, answer = proof["start"], proof["answer"]
+        if answer["start"] > longest:
+            continue
+        start, end = first + answer["start"], first + answer["end"]
+        furthest = min(clue["start"] for clue in proof["clues"])
+        yield Question(
+            id=f"scatter-{sequence.place.number}-{number}", kind="scatter", domain="knowledge", task="scatter",
+            prompt=tokens[first:start].tolist(), answer=tokens[start:end].tolist(), end=int(tokens[end]),
+            pictures=tuple(
+                _picture(sequence, n) for n, one in enumerate(sequence.images) if first <= one["start"] < start
+            ),
+            extra={"family": proof["family"], "length": proof["length"], "distance": answer["start"] - furthest},
+        )  # fmt: skip
 
 
 def with_controls(asked: list[Question], seed: int) -> list[Question]:
@@ -113,9 +129,7 @@ def with_controls(asked: list[Question], seed: int) -> list[Question]:
     return found
 
 
-def _task(kind: str, answer: str) -> Task:
-    if kind == "scatter":
-        return "scatter"
+def _task(answer: str) -> Task:
     if '"boxes"' in answer and '"pixels"' in answer:
         return "grounding"
     beginnings = ("<svg", "<?xml", "<!doctype", "<html", "import cadquery", "from cadquery")
@@ -125,12 +139,3 @@ def _task(kind: str, answer: str) -> Task:
 def _picture(sequence: PackedSequence, number: int) -> Image.Image:
     with Image.open(io.BytesIO(bytes(sequence.picture(number)))) as opened:
         return opened.convert("RGB")
-
-
-def _proof_facts(proofs: list[dict[str, Any]], doc: dict[str, Any], window: int) -> dict[str, Any]:
-    """Family of the item, its window, and how far before the answer its furthest clue lies."""
-    for proof in proofs:
-        if proof["start"] == doc["start"]:
-            furthest = min(clue["start"] for clue in proof["clues"])
-            return {"family": proof["family"], "length": window, "distance": proof["answer"]["start"] - furthest}
-    return {}

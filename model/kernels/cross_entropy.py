@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from ..custom_op import custom_op
 from .checks import on_gpu
 from .functions import LOG2E
 
@@ -72,7 +73,7 @@ def of_chunk(
     return losses_C, sums_2, None if dtype is None else dlogits_CV
 
 
-@torch.library.custom_op("k3data::cross_entropy_of_chunk", mutates_args=())
+@custom_op("k3data::cross_entropy_of_chunk")
 def _losses(
     logits_CV: Tensor, words_C: Tensor, weights_C: Tensor, z: float, dtype: torch.dtype, gradient: bool
 ) -> tuple[Tensor, Tensor, Tensor]:

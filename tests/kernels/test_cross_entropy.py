@@ -55,7 +55,7 @@ def test_the_operator_says_what_it_is(device):
     logits, targets, weights = slice_of(3, 50, device)
     for gradient in (True, False):
         arguments = (logits, targets.flatten(), weights.flatten(), 0.1, torch.bfloat16, gradient)
-        torch.library.opcheck(_losses, arguments, test_utils=("test_schema", "test_faketensor"))
+        torch.library.opcheck(_losses.registered, arguments, test_utils=("test_schema", "test_faketensor"))
     with pytest.raises(ValueError, match=r"takes fp32 logits, not torch\.bfloat16"):
         of_chunk(logits.bfloat16(), targets, weights, 0.0, None)
 

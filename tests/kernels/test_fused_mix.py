@@ -194,18 +194,18 @@ def test_it_compiles_into_one_graph():
 def test_operators_tell_the_truth(added):
     query, norm_weight, out_weight, partial, other, *blocks = operands(3, 40, added=added)
     arguments = (blocks, partial, other, query, norm_weight, out_weight, 1e-5, 1e-4, True)
-    torch.library.opcheck(mix_op._forward, arguments, test_utils=CHECKS)
+    torch.library.opcheck(mix_op._forward.registered, arguments, test_utils=CHECKS)
     stats = mix_op._forward(*arguments)[2]
     sources = [*blocks, partial]
     arriving = [None, None, torch.ones_like(partial)]
     arguments = (torch.ones_like(partial), arriving, sources, query, norm_weight, out_weight, stats, 1e-4)
-    torch.library.opcheck(mix_op._backward, arguments, test_utils=CHECKS)
+    torch.library.opcheck(mix_op._backward.registered, arguments, test_utils=CHECKS)
 
 
 def test_operators_of_a_norm_alone_tell_the_truth():
     x, weight = draw(3, 40), draw(40, seed=1)
-    torch.library.opcheck(norm_op._forward, (x, weight, 1e-5), test_utils=CHECKS)
-    torch.library.opcheck(norm_op._backward, (torch.ones_like(x), x, weight, 1e-5), test_utils=CHECKS)
+    torch.library.opcheck(norm_op._forward.registered, (x, weight, 1e-5), test_utils=CHECKS)
+    torch.library.opcheck(norm_op._backward.registered, (torch.ones_like(x), x, weight, 1e-5), test_utils=CHECKS)
 
 
 def test_no_tokens():

@@ -70,8 +70,8 @@ def test_it_compiles_into_one_graph():
 
 def test_operators_tell_the_truth():
     gate, up = draw(4, 33), draw(4, 33, seed=1)
-    torch.library.opcheck(situ._forward, (gate, up, 4.0, 25.0), test_utils=CHECKS)
-    torch.library.opcheck(situ._backward, (torch.ones_like(gate), gate, up, 4.0, 25.0), test_utils=CHECKS)
+    torch.library.opcheck(situ._forward.registered, (gate, up, 4.0, 25.0), test_utils=CHECKS)
+    torch.library.opcheck(situ._backward.registered, (torch.ones_like(gate), gate, up, 4.0, 25.0), test_utils=CHECKS)
 
 
 def test_what_does_not_fit_is_refused_before_the_launch():

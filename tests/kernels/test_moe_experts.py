@@ -278,11 +278,13 @@ def test_it_is_what_pytorch_asks_of_an_operator(training):
     given, experts_NK = operands(20, 2, 3, 16, 8)
     given = [x.requires_grad_(training) for x in given]
     inputs = (*given, *ordered(experts_NK, 3))
-    torch.library.opcheck(op._forward, (*inputs, 4.0, 25.0, 1e-5, training), test_utils=CHECKS)
+    torch.library.opcheck(op._forward.registered, (*inputs, 4.0, 25.0, 1e-5, training), test_utils=CHECKS)
     if training:
         inputs = [x.detach() for x in inputs]
         y, *kept = op._forward(*inputs, 4.0, 25.0, 1e-5, True)
-        torch.library.opcheck(op._backward, (torch.ones_like(y), *inputs, *kept, 4.0, 25.0), test_utils=CHECKS)
+        torch.library.opcheck(
+            op._backward.registered, (torch.ones_like(y), *inputs, *kept, 4.0, 25.0), test_utils=CHECKS
+        )
 
 
 def test_it_compiles_into_one_graph():

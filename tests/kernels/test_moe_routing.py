@@ -291,20 +291,24 @@ def test_programs_as_large_as_launched(E, K, device, monkeypatch):
 
 def test_operators_tell_the_truth(device):
     logits_NE, bias_E = operands(5, 8, device)
-    torch.library.opcheck(routing._choose, (logits_NE.clone().requires_grad_(), bias_E, 2), test_utils=CHECKS)
+    torch.library.opcheck(
+        routing._choose.registered, (logits_NE.clone().requires_grad_(), bias_E, 2), test_utils=CHECKS
+    )
     experts, weights, thresholds, totals = routing._choose(logits_NE, bias_E, 2)
-    torch.library.opcheck(routing._choose_backward, (weights, weights, experts, totals, 8), test_utils=CHECKS)
+    torch.library.opcheck(
+        routing._choose_backward.registered, (weights, weights, experts, totals, 8), test_utils=CHECKS
+    )
     for dtype in (torch.float32, torch.bfloat16):
         router, x_ND = router_and_input(5, 16, 8, 2, device, dtype)
-        torch.library.opcheck(routing._route, (x_ND, router.weight, bias_E, 2), test_utils=CHECKS)
+        torch.library.opcheck(routing._route.registered, (x_ND, router.weight, bias_E, 2), test_utils=CHECKS)
         backward = (weights, x_ND.detach(), router.weight.detach(), weights, experts, totals)
-        torch.library.opcheck(routing._route_backward, backward, test_utils=CHECKS)
+        torch.library.opcheck(routing._route_backward.registered, backward, test_utils=CHECKS)
     histogram, load = zero_counts(8, 1000, device)
     flags = torch.ones(5, dtype=torch.bool, device=device)
     torch.library.opcheck(
-        counting._count, (histogram, load, logits_NE, bias_E, thresholds, experts, flags), test_utils=CHECKS
+        counting._count.registered, (histogram, load, logits_NE, bias_E, thresholds, experts, flags), test_utils=CHECKS
     )
-    torch.library.opcheck(ordering._order, (experts, 8, 16), test_utils=CHECKS)
+    torch.library.opcheck(ordering._order.registered, (experts, 8, 16), test_utils=CHECKS)
 
 
 def test_all_of_it_compiles_into_one_graph(device):

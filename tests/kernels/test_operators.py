@@ -23,7 +23,7 @@ def test_forward(training, cut, monkeypatch):
         monkeypatch.setattr(chunks, "FIRST", 64)
         monkeypatch.setattr(chunks, "SEGMENT", 64)
     tensors = [x.requires_grad_(training) for x in operands(1, 70)]
-    torch.library.opcheck(op._forward, (*tensors, None, None, None, -5.0, 0.2, training), test_utils=CHECKS)
+    torch.library.opcheck(op._forward.registered, (*tensors, None, None, None, -5.0, 0.2, training), test_utils=CHECKS)
 
 
 def test_backward_of_packed_sequences(monkeypatch):
@@ -33,13 +33,13 @@ def test_backward_of_packed_sequences(monkeypatch):
     inputs = (*operands(1, 80, 2), table.rows_M2, table.walks_Z7, table.cuts_N2)
     o, state, *kept = op._forward(*inputs, -5.0, 0.2, True)
     arguments = (torch.ones_like(o), torch.ones_like(state), *inputs, o, *kept, -5.0, 0.2)
-    torch.library.opcheck(op._backward, arguments, test_utils=CHECKS)
+    torch.library.opcheck(op._backward.registered, arguments, test_utils=CHECKS)
 
 
 def test_step():
     given = operands(2, 1)
     arguments = (*(x[:, 0].contiguous() for x in given[:5]), *given[5:], -5.0, 0.2)
-    torch.library.opcheck(step._step, arguments, test_utils=CHECKS)
+    torch.library.opcheck(step._step.registered, arguments, test_utils=CHECKS)
 
 
 def test_shapes_of_any_length_are_traced_without_the_kernels():

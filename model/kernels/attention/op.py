@@ -11,6 +11,7 @@ import torch
 import triton
 from torch import Tensor
 
+from ...custom_op import custom_op
 from ..checks import on_gpu
 from .backward import delta_kernel, keys_kernel, queries_kernel
 from .forward import attention_kernel
@@ -92,7 +93,7 @@ def _strides(*operands: Tensor) -> list[int]:
     return [stride // UNIT for x in operands for stride in x.stride()[:2]]
 
 
-@torch.library.custom_op("k3data::attention", mutates_args=())
+@custom_op("k3data::attention")
 def _forward(
     q: Tensor, k: Tensor, v: Tensor, tiles: Tensor, key_tiles: Tensor, query_tiles: Tensor,
     causal: bool, scale: float, fp32_output: bool,
@@ -118,7 +119,7 @@ def _(q, k, v, tiles, key_tiles, query_tiles, causal, scale, fp32_output):  # ty
     return o, q.new_empty(H, B * T, dtype=torch.float32)
 
 
-@torch.library.custom_op("k3data::attention_backward", mutates_args=())
+@custom_op("k3data::attention_backward")
 def _backward(
     do: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, log_sum: Tensor, key_tiles: Tensor, query_tiles: Tensor,
     causal: bool, scale: float,

@@ -12,6 +12,7 @@ import torch
 import triton
 from torch import Tensor
 
+from ...custom_op import custom_op
 from ..checks import on_gpu
 from .checks import check_alike, check_dtypes
 from .conv_kernels import conv_backward_kernel, conv_kernel
@@ -54,7 +55,7 @@ def conv_silu_each(inputs: Sequence[Tensor], weights: Sequence[Tensor], places_B
     return _forward(*contiguous, places_BT.contiguous())
 
 
-@torch.library.custom_op("k3data::conv_silu", mutates_args=())
+@custom_op("k3data::conv_silu")
 def _forward(inputs: list[Tensor], weights: list[Tensor], places: Tensor) -> list[Tensor]:
     on_gpu(places)
     outputs, N, P = [torch.empty_like(x) for x in inputs], places.numel(), inputs[0].shape[-1]
@@ -72,7 +73,7 @@ def _(inputs: list[Tensor], weights: list[Tensor], places: Tensor) -> list[Tenso
     return [torch.empty_like(x) for x in inputs]
 
 
-@torch.library.custom_op("k3data::conv_silu_backward", mutates_args=())
+@custom_op("k3data::conv_silu_backward")
 def _backward(doutputs: list[Tensor], inputs: list[Tensor], weights: list[Tensor], places: Tensor) -> list[Tensor]:
     """Gradients of the inputs, then of the weights."""
     on_gpu(places)

@@ -20,6 +20,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from ...custom_op import custom_op
 from ..checks import on_gpu
 from ..functions import sigmoid
 from .checks import check_dtypes, check_weights, check_width
@@ -122,7 +123,7 @@ def _layout(o: Tensor) -> list[int]:
     return [*o.shape[1:3], *(stride // 16 for stride in o.stride()[:3])]
 
 
-@torch.library.custom_op("k3data::gated_norm", mutates_args=())
+@custom_op("k3data::gated_norm")
 def _forward(o: Tensor, gate: Tensor, weight: Tensor | None, eps: float) -> Tensor:
     on_gpu(o)
     y, K = torch.empty_like(gate), o.shape[-1]
@@ -150,7 +151,7 @@ def _(o: Tensor, gate: Tensor, weight: Tensor | None, eps: float) -> Tensor:
     return torch.empty_like(gate)
 
 
-@torch.library.custom_op("k3data::gated_norm_backward", mutates_args=())
+@custom_op("k3data::gated_norm_backward")
 def _backward(
     dy: Tensor, o: Tensor, gate: Tensor, weight: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip

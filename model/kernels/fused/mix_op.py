@@ -12,6 +12,7 @@ import torch
 import triton
 from torch import Tensor
 
+from ...custom_op import custom_op
 from ..checks import on_gpu
 from .checks import check_alike, check_dtypes, check_weights, check_width
 from .launch import mix_launch
@@ -74,7 +75,7 @@ def forward_op(
     return partial if added is None else total, x, stats
 
 
-@torch.library.custom_op("k3data::mix_forward", mutates_args=())
+@custom_op("k3data::mix_forward")
 def _forward(
     blocks: list[Tensor], partial: Tensor, added: Tensor | None,
     query: Tensor | None, norm_weight: Tensor | None, out_weight: Tensor | None,
@@ -108,7 +109,7 @@ def _outputs(
     return total, torch.empty_like(partial), partial.new_empty(kept, dtype=torch.float32)
 
 
-@torch.library.custom_op("k3data::mix_backward", mutates_args=())
+@custom_op("k3data::mix_backward")
 def _backward(
     dx: Tensor, arriving: list[Tensor | None], sources: list[Tensor],
     query: Tensor | None, norm_weight: Tensor | None, out_weight: Tensor | None, stats: Tensor, out_eps: float,

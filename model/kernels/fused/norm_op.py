@@ -11,6 +11,7 @@ import torch
 import triton
 from torch import Tensor
 
+from ...custom_op import custom_op
 from ..checks import on_gpu
 from .checks import check_dtypes, check_weights, check_width
 from .launch import mix_launch
@@ -31,7 +32,7 @@ def rms_norm(x: Tensor, weight_D: Tensor, eps: float) -> Tensor:
     return _forward(x.contiguous(), weight_D.contiguous(), eps)
 
 
-@torch.library.custom_op("k3data::rms_norm", mutates_args=())
+@custom_op("k3data::rms_norm")
 def _forward(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     on_gpu(x)
     y, D = torch.empty_like(x), x.shape[-1]
@@ -49,7 +50,7 @@ def _(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     return torch.empty_like(x)
 
 
-@torch.library.custom_op("k3data::rms_norm_backward", mutates_args=())
+@custom_op("k3data::rms_norm_backward")
 def _backward(dy: Tensor, x: Tensor, weight: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     on_gpu(x)
     dx, D = torch.empty_like(x), x.shape[-1]

@@ -22,6 +22,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from ...custom_op import custom_op
 from ..checks import on_gpu
 from ..functions import LOG2E
 from .checks import check_alike, check_dtypes
@@ -99,7 +100,7 @@ def situ_glu(gate: Tensor, up: Tensor, beta_gate: float = 4.0, beta_up: float = 
     return _forward(gate.contiguous(), up.contiguous(), float(beta_gate), float(beta_up))
 
 
-@torch.library.custom_op("k3data::situ_glu", mutates_args=())
+@custom_op("k3data::situ_glu")
 def _forward(gate: Tensor, up: Tensor, beta_gate: float, beta_up: float) -> Tensor:
     on_gpu(gate)
     y, D = torch.empty_like(gate), gate.shape[-1]
@@ -115,7 +116,7 @@ def _(gate: Tensor, up: Tensor, beta_gate: float, beta_up: float) -> Tensor:
     return torch.empty_like(gate)
 
 
-@torch.library.custom_op("k3data::situ_glu_backward", mutates_args=())
+@custom_op("k3data::situ_glu_backward")
 def _backward(dy: Tensor, gate: Tensor, up: Tensor, beta_gate: float, beta_up: float) -> tuple[Tensor, Tensor]:
     on_gpu(gate)
     dgate, dup, D = torch.empty_like(gate), torch.empty_like(up), gate.shape[-1]

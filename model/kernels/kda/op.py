@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...custom_op import custom_op
 from ..checks import on_gpu
 from .checks import HEAD_SIZES, check
 from .chunks import CHUNK, ChunkTable
@@ -62,7 +63,7 @@ def kda(
     return o_BTHV, state_NHKV
 
 
-@torch.library.custom_op("k3data::kda_forward", mutates_args=())
+@custom_op("k3data::kda_forward")
 def _forward(
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
     initial: Tensor | None, rows: Tensor | None, walks: Tensor | None, cuts: Tensor | None,
@@ -87,7 +88,7 @@ def _(q, k, v, z, beta, A_log, dt_bias, initial, rows, walks, cuts, lower_bound,
     return o, final, entering, written, a, x, lengths, across
 
 
-@torch.library.custom_op("k3data::kda_backward", mutates_args=())
+@custom_op("k3data::kda_backward")
 def _backward(
     do: Tensor, dfinal: Tensor,
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,

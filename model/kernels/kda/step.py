@@ -17,6 +17,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from ...custom_op import custom_op
 from ..checks import on_gpu
 from ..functions import LOG2E, sigmoid
 from .checks import check
@@ -81,7 +82,7 @@ def kda_step(
     return _step(*tensors, state_BHKV, lower_bound, scale)
 
 
-@torch.library.custom_op("k3data::kda_step", mutates_args=("state",))
+@custom_op("k3data::kda_step", mutates_args=("state",))
 def _step(
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor, state: Tensor,
     lower_bound: float, scale: float,

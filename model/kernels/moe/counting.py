@@ -23,6 +23,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from ...custom_op import custom_op
 from ..checks import on_gpu
 from .selection import scores
 
@@ -134,7 +135,7 @@ def count(
     _count(histogram_EB, load_E, *(tensor.contiguous() for tensor in inputs))
 
 
-@torch.library.custom_op("k3data::moe_count", mutates_args=("histogram", "load"))
+@custom_op("k3data::moe_count", mutates_args=("histogram", "load"))
 def _count(
     histogram: Tensor, load: Tensor, logits: Tensor, bias: Tensor, thresholds: Tensor, experts: Tensor, counted: Tensor
 ) -> None:

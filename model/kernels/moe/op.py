@@ -19,6 +19,7 @@ import torch
 import triton
 from torch import Tensor
 
+from ...custom_op import custom_op
 from ..checks import on_gpu
 from .launch import ROWS
 from .passes import run_backward, run_forward
@@ -99,7 +100,7 @@ def _check(operands: dict[str, Tensor]) -> None:
             raise ValueError(f"{name} is on {tensor.device} and z on {z.device}")
 
 
-@torch.library.custom_op("k3data::experts_forward", mutates_args=())
+@custom_op("k3data::experts_forward")
 def _forward(
     z: Tensor, gate: Tensor, up: Tensor, down: Tensor, weights: Tensor, norm_weight: Tensor,
     rows: Tensor, places: Tensor, ends: Tensor, tiles: Tensor,
@@ -120,7 +121,7 @@ def _(z, gate, up, down, weights, norm_weight, rows, places, ends, tiles, beta_g
     return torch.empty_like(z), h, u, z.new_empty(N if training else 0, dtype=torch.float32)
 
 
-@torch.library.custom_op("k3data::experts_backward", mutates_args=())
+@custom_op("k3data::experts_backward")
 def _backward(
     dy: Tensor, z: Tensor, gate: Tensor, up: Tensor, down: Tensor, weights: Tensor, norm_weight: Tensor,
     rows: Tensor, places: Tensor, ends: Tensor, tiles: Tensor, h: Tensor, u: Tensor, inverse: Tensor,

@@ -25,6 +25,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from ...custom_op import custom_op
 from ..checks import on_gpu
 from .routing import MOST_EXPERTS
 
@@ -151,7 +152,7 @@ def place_kernel(
     tl.store(places_ptr + entry, row, mask=real)
 
 
-@torch.library.custom_op("k3data::moe_order", mutates_args=())
+@custom_op("k3data::moe_order")
 def _order(experts_NK: Tensor, experts: int, block: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     on_gpu(experts_NK)
     rows, places, ends, tiles = _empty(experts_NK, experts, block)

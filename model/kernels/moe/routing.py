@@ -21,6 +21,7 @@ import triton
 from torch import Tensor
 from torch.nn import functional as F
 
+from ...custom_op import custom_op
 from ...wide_linear import gradients_of_parts, wide_product
 from ..checks import on_gpu
 from .selection import choose_kernel, logits_gradient_kernel
@@ -128,7 +129,7 @@ def _logits_gradient(dweights: Tensor, weights: Tensor, experts: Tensor, totals:
     return dlogits
 
 
-@torch.library.custom_op("k3data::moe_choose", mutates_args=())
+@custom_op("k3data::moe_choose")
 def _choose(logits: Tensor, bias: Tensor, top_k: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Experts, weights, thresholds, and the sums that the weights were divided by."""
     on_gpu(logits)
@@ -140,7 +141,7 @@ def _(logits: Tensor, bias: Tensor, top_k: int) -> tuple[Tensor, Tensor, Tensor,
     return _outputs(logits, len(logits), top_k)
 
 
-@torch.library.custom_op("k3data::moe_choose_backward", mutates_args=())
+@custom_op("k3data::moe_choose_backward")
 def _choose_backward(dweights: Tensor, weights: Tensor, experts: Tensor, totals: Tensor, E: int) -> Tensor:
     return _logits_gradient(dweights, weights, experts, totals, E, 1)
 
@@ -167,7 +168,7 @@ def _choice_gradients(ctx: Any, _e: None, dweights: Tensor | None, *_unused: Non
 _choose.register_autograd(_choice_gradients, setup_context=_save_choice)
 
 
-@torch.library.custom_op("k3data::moe_route", mutates_args=())
+@custom_op("k3data::moe_route")
 def _route(x: Tensor, weight: Tensor, bias: Tensor, top_k: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Experts, weights, thresholds, the sums that the weights were divided by, and the logits."""
     on_gpu(x)
@@ -181,7 +182,7 @@ def _(x: Tensor, weight: Tensor, bias: Tensor, top_k: int) -> tuple[Tensor, Tens
     return *_outputs(x, len(x), top_k), x.new_empty(len(x), len(weight), dtype=torch.float32)
 
 
-@torch.library.custom_op("k3data::moe_route_backward", mutates_args=())
+@custom_op("k3data::moe_route_backward")
 def _route_backward(
     dweights: Tensor, x: Tensor, weight: Tensor, weights: Tensor, experts: Tensor, totals: Tensor
 ) -> tuple[Tensor, Tensor]:
