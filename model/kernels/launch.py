@@ -1,6 +1,16 @@
-"""What the tables of launches share."""
+"""What the tables of launches share, and the arithmetic of grids, for which Triton takes ten times as long."""
 
 from __future__ import annotations
+
+
+def cdiv(a: int, b: int) -> int:
+    """a / b, rounded up."""
+    return -(-a // b)
+
+
+def next_power_of_2(n: int) -> int:
+    """The smallest that is not below n, from 1 on."""
+    return 1 << (n - 1).bit_length()
 
 
 class Options:

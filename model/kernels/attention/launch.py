@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import triton
-
-from ..launch import Options
+from ..launch import Options, next_power_of_2
 
 WIDEST_KEYS, WIDEST_VALUES = 192, 128
 """Channels of a head that a program can hold."""
@@ -60,9 +58,9 @@ def launches(keys: int, values: int) -> Launches:
 
 def parts(keys: int) -> tuple[int, int]:
     """Widths of the two parts in which queries and keys are held, the second 0 where one is enough."""
-    return (128, 64) if keys > 128 else (max(64, triton.next_power_of_2(keys)), 0)
+    return (128, 64) if keys > 128 else (max(64, next_power_of_2(keys)), 0)
 
 
 def width(values: int) -> int:
     """In which values are held."""
-    return max(64, triton.next_power_of_2(values))
+    return max(64, next_power_of_2(values))

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import triton
 from torch import Tensor
 
 from ...custom_op import custom_op
 from ..checks import on_gpu
+from ..launch import cdiv
 from .backward import delta_kernel, keys_kernel, queries_kernel
 from .forward import attention_kernel
 from .launch import DELTA_ROWS, WIDEST_KEYS, WIDEST_VALUES, launches, parts, width
@@ -131,7 +131,7 @@ def _backward(
     if not do.numel():
         return dq, dk, dv
     delta, rounded = torch.empty_like(log_sum), None if do.dtype == q.dtype else do.new_empty(do.shape, dtype=q.dtype)
-    delta_kernel[(triton.cdiv(N * H, DELTA_ROWS),)](do, o, rounded, delta, N, H, V, width(V), DELTA_ROWS, num_warps=4)
+    delta_kernel[(cdiv(N * H, DELTA_ROWS),)](do, o, rounded, delta, N, H, V, width(V), DELTA_ROWS, num_warps=4)
     operands, launch = [_rows(x) for x in (q, k, v)], launches(K, V)
     given = (*operands, do if rounded is None else rounded, log_sum, delta)
     sizes, widths = (N, *_strides(*operands), scale), (K, *parts(K), V, width(V))

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-import triton
 from torch import Tensor
 
 from ...custom_op import custom_op
 from ..checks import on_gpu
+from ..launch import cdiv
 from .checks import check_alike, check_dtypes
 from .conv_kernels import conv_backward_kernel, conv_kernel
 from .launch import conv_backward_launch, conv_launch, conv_programs
@@ -61,7 +61,7 @@ def _forward(inputs: list[Tensor], weights: list[Tensor], places: Tensor) -> lis
     outputs, N, P = [torch.empty_like(x) for x in inputs], places.numel(), inputs[0].shape[-1]
     launch = conv_launch(P)
     if N and P:
-        conv_kernel[(triton.cdiv(N, launch.rows), triton.cdiv(P, launch.width), len(inputs))](
+        conv_kernel[(cdiv(N, launch.rows), cdiv(P, launch.width), len(inputs))](
             tuple(inputs), tuple(weights), places, tuple(outputs), N,
             len(inputs), P, launch.width, launch.rows, **launch.options(),
         )  # fmt: skip
@@ -81,8 +81,8 @@ def _backward(doutputs: list[Tensor], inputs: list[Tensor], weights: list[Tensor
     if not (N and P):
         return [*dinputs, *(torch.zeros_like(weight) for weight in weights)]
     launch, streams = conv_backward_launch(P), len(inputs)
-    blocks = triton.cdiv(P, launch.width)
-    programs = min(conv_programs(blocks * streams), triton.cdiv(N, launch.rows))
+    blocks = cdiv(P, launch.width)
+    programs = min(conv_programs(blocks * streams), cdiv(N, launch.rows))
     partials = inputs[0].new_empty(streams, programs, P, TAPS, dtype=torch.float32)
     conv_backward_kernel[(programs, blocks, streams)](
         tuple(inputs), tuple(weights), places, tuple(doutputs), tuple(dinputs), partials, N, programs,

@@ -23,6 +23,7 @@ from torch import Tensor
 from ...custom_op import custom_op
 from ..checks import on_gpu
 from ..functions import sigmoid
+from ..launch import cdiv
 from .checks import check_dtypes, check_weights, check_width
 from .launch import head_launch
 from .rows import load_weight, row_block, two_sums
@@ -129,7 +130,7 @@ def _forward(o: Tensor, gate: Tensor, weight: Tensor | None, eps: float) -> Tens
     y, K = torch.empty_like(gate), o.shape[-1]
     launch = head_launch(K, backward=False)
     if N := o.numel() // K:
-        gated_kernel[(triton.cdiv(N, launch.rows),)](
+        gated_kernel[(cdiv(N, launch.rows),)](
             o,
             gate,
             weight,
@@ -159,7 +160,7 @@ def _backward(
     on_gpu(o)
     do, dgate, K = o.new_empty(o.shape), torch.empty_like(gate), o.shape[-1]
     launch, N = head_launch(K, backward=True), o.numel() // K
-    programs = max(1, min(launch.programs, triton.cdiv(N, launch.rows)))
+    programs = max(1, min(launch.programs, cdiv(N, launch.rows)))
     partials = None if weight is None else o.new_empty(1, programs, K, dtype=torch.float32)
     gated_backward_kernel[(programs,)](
         dy, o, gate, weight, do, dgate, partials, *_layout(o), programs, N, eps,

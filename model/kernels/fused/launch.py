@@ -1,17 +1,15 @@
 """How each kernel is launched, by the channels of a row. Nothing is tuned at run time, and no length is part of a key.
 
 All of them are bound by bandwidth, so what counts is how many bytes are on their way: a thread asks for 16 bytes of
-each tensor at once (8 numbers of bf16), and as many threads as registers allow do so. What is here has run in the
-interpreter and been compiled for an H200 (`registers.py`), and has yet to run there.
+each tensor at once (8 numbers of bf16), and as many threads as registers allow do so.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
-import triton
-
-from ..launch import Options
+from ..launch import Options, next_power_of_2
 
 _PROCESSORS = 132
 """Multiprocessors of an H200. A constant: the order of sums over programs must be the same everywhere."""
@@ -34,6 +32,7 @@ class Launch(Options):
     registers: int | None = None
 
 
+@lru_cache
 def mix_launch(channels: int, sources: int, backward: bool) -> Launch:
     """A program has one row, and a thread eight numbers of it of each source, up to 2,048 channels: so up to 256, no
     warp waits for another. Only a norm alone, which has little to load, takes more rows at once.
@@ -41,7 +40,7 @@ def mix_launch(channels: int, sources: int, backward: bool) -> Launch:
     Backward, twelve warps run on a multiprocessor; more than five sources do not fit into its registers then, and are
     read again from the first cache.
     """
-    width = max(16, triton.next_power_of_2(channels))
+    width = max(16, next_power_of_2(channels))
     if width > 2048:
         return Launch(width, rows=1, num_warps=16, programs=_PROCESSORS, held=False)
     num_warps = max(1, width // 256)
@@ -51,24 +50,27 @@ def mix_launch(channels: int, sources: int, backward: bool) -> Launch:
     return Launch(width, 1, num_warps) if sources > 1 else Launch(width, max(1, 2048 // width), max(4, num_warps))
 
 
+@lru_cache
 def head_launch(channels: int, backward: bool) -> Launch:
     """Sixteen numbers of each tensor a thread, or eight: of heads of 64 or 128 channels a program has 8 to 32."""
-    width = max(16, triton.next_power_of_2(channels))
+    width = max(16, next_power_of_2(channels))
     num_warps = max(4, width // 512)
     if backward:
         return Launch(width, max(1, 1024 // width), num_warps, programs=_PROCESSORS * 24 // num_warps)
     return Launch(width, max(1, 2048 // width), num_warps)
 
 
+@lru_cache
 def conv_launch(channels: int) -> Launch:
     """A tile of tokens by channels, eight channels a thread; shifted rows come from the cache."""
-    width = min(256, max(16, triton.next_power_of_2(channels)))
+    width = min(256, max(16, next_power_of_2(channels)))
     return Launch(width, 4096 // width, 4)
 
 
+@lru_cache
 def conv_backward_launch(channels: int) -> Launch:
     """Four channels a thread, as it holds 14 rows of them; `rows` are the tokens of a segment, a multiple of four."""
-    width = min(256, max(32, triton.next_power_of_2(channels)))
+    width = min(256, max(32, next_power_of_2(channels)))
     return Launch(width, 64, max(1, width // 128), registers=128)
 
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-import triton
 from torch import Tensor
 
 from ...custom_op import custom_op
 from ..checks import on_gpu
+from ..launch import cdiv
 from .checks import check_alike, check_dtypes, check_weights, check_width
 from .launch import mix_launch
 from .mix_kernels import mix_backward_kernel, mix_kernel
@@ -88,7 +88,7 @@ def _forward(
     total, x, stats = _outputs(blocks, partial, added, training)
     launch = mix_launch(D, S, False)
     if N:
-        mix_kernel[(triton.cdiv(N, launch.rows),)](
+        mix_kernel[(cdiv(N, launch.rows),)](
             (*blocks, partial), added, query, norm_weight, out_weight, None if added is None else total, x,
             stats if stats.numel() else None, N, eps, out_eps,
             S, D, launch.width, launch.rows, launch.held, **launch.options(),
@@ -121,7 +121,7 @@ def _backward(
     N = dx.numel() // D
     launch = mix_launch(D, S, True)
     dsources = [torch.empty_like(one) for one in sources]
-    programs = max(1, min(launch.programs, triton.cdiv(N, launch.rows)))
+    programs = max(1, min(launch.programs, cdiv(N, launch.rows)))
     partials = dx.new_empty(2, programs, D, dtype=torch.float32)
     mix_backward_kernel[(programs,)](
         tuple(sources), tuple(arriving), tuple(dsources), query, norm_weight, out_weight,

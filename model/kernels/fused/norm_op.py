@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import triton
 from torch import Tensor
 
 from ...custom_op import custom_op
 from ..checks import on_gpu
+from ..launch import cdiv
 from .checks import check_dtypes, check_weights, check_width
 from .launch import mix_launch
 from .mix_kernels import mix_backward_kernel, mix_kernel
@@ -38,7 +38,7 @@ def _forward(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     y, D = torch.empty_like(x), x.shape[-1]
     launch = mix_launch(D, 1, False)
     if N := x.numel() // D:
-        mix_kernel[(triton.cdiv(N, launch.rows),)](
+        mix_kernel[(cdiv(N, launch.rows),)](
             (x,), None, None, None, weight, None, y, None, N, 0.0, eps,
             1, D, launch.width, launch.rows, launch.held, **launch.options(),
         )  # fmt: skip
@@ -55,7 +55,7 @@ def _backward(dy: Tensor, x: Tensor, weight: Tensor, eps: float) -> tuple[Tensor
     on_gpu(x)
     dx, D = torch.empty_like(x), x.shape[-1]
     N, launch = x.numel() // D, mix_launch(D, 1, True)
-    programs = max(1, min(launch.programs, triton.cdiv(N, launch.rows)))
+    programs = max(1, min(launch.programs, cdiv(N, launch.rows)))
     partials = x.new_empty(2, programs, D, dtype=torch.float32)
     mix_backward_kernel[(programs,)](
         (x,), (None,), (dx,), None, None, weight, None, dy, partials, programs, N, eps,

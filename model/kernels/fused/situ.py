@@ -25,6 +25,7 @@ from torch import Tensor
 from ...custom_op import custom_op
 from ..checks import on_gpu
 from ..functions import LOG2E
+from ..launch import cdiv
 from .checks import check_alike, check_dtypes
 
 BLOCK, WARPS = 2048, 4
@@ -105,7 +106,7 @@ def _forward(gate: Tensor, up: Tensor, beta_gate: float, beta_up: float) -> Tens
     on_gpu(gate)
     y, D = torch.empty_like(gate), gate.shape[-1]
     if count := gate.numel():
-        situ_kernel[(triton.cdiv(count, BLOCK),)](
+        situ_kernel[(cdiv(count, BLOCK),)](
             gate, up, y, count // D, beta_gate, beta_up, D, BLOCK, num_warps=WARPS
         )
     return y
@@ -121,7 +122,7 @@ def _backward(dy: Tensor, gate: Tensor, up: Tensor, beta_gate: float, beta_up: f
     on_gpu(gate)
     dgate, dup, D = torch.empty_like(gate), torch.empty_like(up), gate.shape[-1]
     if count := gate.numel():
-        situ_backward_kernel[(triton.cdiv(count, BLOCK),)](
+        situ_backward_kernel[(cdiv(count, BLOCK),)](
             dy, gate, up, dgate, dup, count // D, beta_gate, beta_up, D, BLOCK, num_warps=WARPS
         )
     return dgate, dup

@@ -15,6 +15,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from ..launch import cdiv
+
 _WIDTH, _STEPS = 16, 256
 
 
@@ -67,7 +69,7 @@ def weight_gradients(partials: Tensor, weights: Sequence[Tensor]) -> list[Tensor
     """In the weights' dtypes, of fp32 partials [number of weights, G, numbers of a weight]."""
     count, G, C = partials.shape
     found = [torch.empty_like(weight) for weight in weights]
-    weights_kernel[(triton.cdiv(C, _WIDTH), count)](partials, tuple(found), G, count, C, _WIDTH, _STEPS, num_warps=4)
+    weights_kernel[(cdiv(C, _WIDTH), count)](partials, tuple(found), G, count, C, _WIDTH, _STEPS, num_warps=4)
     return found
 
 
@@ -78,7 +80,7 @@ def mix_weight_gradients(
     _, G, D = partials.shape
     found = [None if one is None else torch.empty_like(one) for one in (query, norm_weight, out_weight)]
     if query is not None or out_weight is not None:
-        mix_weights_kernel[(triton.cdiv(D, _WIDTH),)](
+        mix_weights_kernel[(cdiv(D, _WIDTH),)](
             partials, query, norm_weight, *found, G, D, _WIDTH, _STEPS, num_warps=4
         )
     return [one for one in found if one is not None]

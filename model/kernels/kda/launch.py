@@ -7,6 +7,7 @@ is here now has run in the interpreter and been compiled for one (`registers.py`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..launch import Options
 
@@ -39,6 +40,7 @@ class Launches:
     step: Launch
 
 
+@lru_cache
 def launches(key_dim: int, value_dim: int) -> Launches:
     keys, values = min(key_dim, 64), min(value_dim, 64)
     if (key_dim, value_dim) == (128, 128):

@@ -25,6 +25,7 @@ from torch import Tensor
 
 from ...custom_op import custom_op
 from ..checks import on_gpu
+from ..launch import cdiv, next_power_of_2
 from .selection import scores
 
 ABSENT = tl.constexpr(1 << 30)
@@ -39,7 +40,7 @@ LOAD_OPTIONS = {"num_warps": 4}
 
 def settings(E: int, B: int, K: int) -> dict[str, int]:
     """Constants of both kernels."""
-    size = max(32, triton.next_power_of_2(E))
+    size = max(32, next_power_of_2(E))
     return {"E": E, "B": B, "K": K, "SIZE": size, "T": TOKENS, "W": WINDOW, "R": ROUTES}
 
 
@@ -142,11 +143,11 @@ def _count(
     on_gpu(logits)
     (N, E), M = logits.shape, experts.numel()
     constants, flags = settings(E, histogram.shape[1], experts.shape[1]), counted.view(torch.uint8)
-    histogram_kernel[(triton.cdiv(N, TOKENS) * triton.cdiv(E, 4),)](
+    histogram_kernel[(cdiv(N, TOKENS) * cdiv(E, 4),)](
         histogram, logits, bias, thresholds, flags, N,
         **{name: constants[name] for name in ("E", "B", "SIZE", "T", "W")}, **HISTOGRAM_OPTIONS,
     )  # fmt: skip
-    load_kernel[(triton.cdiv(M, ROUTES),)](
+    load_kernel[(cdiv(M, ROUTES),)](
         load, experts, flags, M, **{name: constants[name] for name in ("K", "SIZE", "R")}, **LOAD_OPTIONS
     )
 

@@ -4,16 +4,15 @@ of tokens nor which experts they go to is part of any key.
 Blocks divide a width where they can: 192 is three blocks of 64, and 384 three of 128. 96 is two of 64 or one of 128, a
 quarter of which is idle: for three of 32, tensor cores would wait for shared memory.
 
-What is here has run in the interpreter and been compiled for an H200 (`registers.py`), and has yet to run there.
+The choices were measured on an H200 at 256 experts of 384 and 256 channels (`bench.expert_variants`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
-import triton
-
-from ..launch import Options
+from ..launch import Options, next_power_of_2
 
 ROWS = 128
 """Rows of a tile, at most: the block of `order`."""
@@ -47,18 +46,19 @@ class Launches:
     """What works token by token."""
 
 
+@lru_cache
 def launches(latent: int, inner: int) -> Launches:
     up = block_of(inner, _widest(latent) // 2)
     down, back = block_of(latent, _widest(inner)), block_of(latent, _widest(2 * inner))
     columns = block_of(inner, 128)
     return Launches(
         up=_launch((up,), ROWS * 2 * up, depth_of(latent)),
-        down=_launch((down,), ROWS * down, depth_of(inner)),
-        inner=_launch((columns, min(columns, 32)), ROWS * columns, depth_of(latent)),
-        back=_launch((back,), ROWS * back, depth_of(inner)),
+        down=_product(down, depth_of(inner)),
+        inner=_inner(columns, depth_of(latent)),
+        back=_product(back, depth_of(inner)),
         gate_and_up=_matrix(2 * inner, latent),
         down_matrix=_matrix(latent, inner),
-        tokens=Launch(4, block=(max(1, 2048 // triton.next_power_of_2(latent)),)),
+        tokens=Launch(4, block=(max(1, 2048 // next_power_of_2(latent)),)),
     )
 
 
@@ -68,7 +68,7 @@ def block_of(width: int, largest: int) -> int:
     for block in (256, 128, 64):
         if block <= largest and width % block == 0:
             return block
-    return max(64, min(largest, triton.next_power_of_2(width)))
+    return max(64, min(largest, next_power_of_2(width)))
 
 
 def depth_of(width: int) -> int:
@@ -82,10 +82,21 @@ def _widest(summed: int) -> int:
 
 
 def _matrix(height: int, width: int) -> Launch:
-    """Of a gradient: sums over all rows of an expert are long."""
-    columns = block_of(width, 256)
-    rows = block_of(height, 128 if columns == 256 else 256)
+    """Of a gradient: sums over all rows of an expert are long, and 256 × 128 results are faster than 128 × 256."""
+    columns = block_of(width, 128)
+    rows = block_of(height, 256)
     return _launch((rows, columns), rows * columns, 64)
+
+
+def _product(columns: int, depth: int) -> Launch:
+    """Of rows with a matrix and little else: four warps that multiply more each do 128 columns sooner than eight."""
+    return Launch(4, 3, (columns,), depth) if columns == 128 else _launch((columns,), ROWS * columns, depth)
+
+
+def _inner(columns: int, depth: int) -> Launch:
+    """Much goes on beside its products, for which more warps wait at once."""
+    block = (columns, min(columns, 32))
+    return Launch(16, 3, block, depth, 64) if columns == 128 else _launch(block, ROWS * columns, depth)
 
 
 def _launch(block: tuple[int, ...], results: int, depth: int) -> Launch:

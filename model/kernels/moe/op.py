@@ -16,11 +16,11 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import torch
-import triton
 from torch import Tensor
 
 from ...custom_op import custom_op
 from ..checks import on_gpu
+from ..launch import cdiv
 from .launch import ROWS
 from .passes import run_backward, run_forward
 
@@ -83,7 +83,7 @@ def _check(operands: dict[str, Tensor]) -> None:
     shapes = {
         "z": (N, L), "gate": (E, inner, L), "up": (E, inner, L), "down": (E, L, inner),
         "weights": (N, K), "norm_weight": (L,),
-        "rows": (M,), "places": (N, K), "ends": (E,), "tiles": (triton.cdiv(M, ROWS) + min(E, M), 2),
+        "rows": (M,), "places": (N, K), "ends": (E,), "tiles": (cdiv(M, ROWS) + min(E, M), 2),
     }  # fmt: skip
     matrices = (torch.bfloat16,) if z.device.type == "cuda" else (torch.bfloat16, torch.float32)
     dtypes = {

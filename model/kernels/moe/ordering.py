@@ -27,6 +27,7 @@ from torch import Tensor
 
 from ...custom_op import custom_op
 from ..checks import on_gpu
+from ..launch import cdiv, next_power_of_2
 from .routing import MOST_EXPERTS
 
 CHUNK = 1024
@@ -66,7 +67,7 @@ def order(experts_NK: Tensor, experts: int, block: int) -> Order:
 
 def settings(E: int) -> dict[str, int]:
     """Constants of all kernels."""
-    size = max(32, triton.next_power_of_2(E))
+    size = max(32, next_power_of_2(E))
     return {"E": E, "SIZE": size, "CHUNK": CHUNK, "SLICE": SLICE, "STEP": STEP, "SLOTS": SLOTS}
 
 
@@ -157,12 +158,12 @@ def _order(experts_NK: Tensor, experts: int, block: int) -> tuple[Tensor, Tensor
     on_gpu(experts_NK)
     rows, places, ends, tiles = _empty(experts_NK, experts, block)
     M, E, G = len(rows), experts, len(tiles)
-    C, constants = triton.cdiv(M, CHUNK), settings(E)
+    C, constants = cdiv(M, CHUNK), settings(E)
     size, slots = constants["SIZE"], constants["SLOTS"]
     local_ends, before = experts_NK.new_empty(2, C, E).unbind(0)
     totals = experts_NK.new_empty(E)
     tally_kernel[(C,)](experts_NK, local_ends, M, E, size, CHUNK, **OPTIONS)
-    before_kernel[(triton.cdiv(E, SLICE),)](local_ends, before, totals, C, E, SLICE, STEP, **OPTIONS)
+    before_kernel[(cdiv(E, SLICE),)](local_ends, before, totals, C, E, SLICE, STEP, **OPTIONS)
     tiles_kernel[(E,)](totals, ends, tiles, G, block, E, size, slots, **TILES_OPTIONS)
     place_kernel[(C,)](experts_NK, before, totals, ends, rows, places, M, E, CHUNK, **OPTIONS)
     return rows, places, ends, tiles
@@ -170,7 +171,7 @@ def _order(experts_NK: Tensor, experts: int, block: int) -> tuple[Tensor, Tensor
 
 def _empty(experts_NK: Tensor, experts: int, block: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     M = experts_NK.numel()
-    tiles = triton.cdiv(M, block) + torch.sym_min(experts, M)
+    tiles = cdiv(M, block) + torch.sym_min(experts, M)
     return (
         experts_NK.new_empty(M), torch.empty_like(experts_NK), experts_NK.new_empty(experts),
         experts_NK.new_empty(tiles, 2),

@@ -11,9 +11,9 @@ Letters: as in `products.py`.
 from __future__ import annotations
 
 import torch
-import triton
 from torch import Tensor
 
+from ..launch import cdiv, next_power_of_2
 from .combine import combine_kernel, norm_back_kernel, scatter_back_kernel
 from .gradients import inner_kernel, matrices_kernel
 from .launch import ROWS, Launch, launches
@@ -34,13 +34,13 @@ def run_forward(
     a = z.new_empty(M, inner)
     h = z.new_empty((M, 2 * inner) if training else 0)
     launch = table.up
-    up_kernel[(G * triton.cdiv(inner, launch.block[0]),)](
+    up_kernel[(G * cdiv(inner, launch.block[0]),)](
         z, gate, up, weights, rows, ends, tiles, a, h, M, beta_gate, beta_up,
         L, inner, K, ROWS, launch.block[0], launch.depth, training, **launch.options(),
     )  # fmt: skip
     results = z.new_empty(M, L)
     launch = table.down
-    down_kernel[(G * triton.cdiv(L, launch.block[0]),)](
+    down_kernel[(G * cdiv(L, launch.block[0]),)](
         a, down, ends, tiles, results, M, L, inner, ROWS, launch.block[0], launch.depth, **launch.options()
     )
     del a
@@ -48,9 +48,9 @@ def run_forward(
     u = z.new_empty((N, L) if training else 0)
     inverse = z.new_empty(N if training else 0, dtype=torch.float32)
     launch = table.tokens
-    combine_kernel[(triton.cdiv(N, launch.block[0]),)](
+    combine_kernel[(cdiv(N, launch.block[0]),)](
         results, places, norm_weight, y, u, inverse, N, eps,
-        L, triton.next_power_of_2(L), K, launch.block[0], training, **launch.options(),
+        L, next_power_of_2(L), K, launch.block[0], training, **launch.options(),
     )  # fmt: skip
     return y, h, u, inverse
 
@@ -67,7 +67,7 @@ def run_backward(
 
     dh, a = torch.empty_like(h), z.new_empty(M, inner)
     launch = table.inner
-    blocks = triton.cdiv(inner, launch.block[0])
+    blocks = cdiv(inner, launch.block[0])
     dweight_parts = torch.empty(blocks, N, K, dtype=torch.float32, device=z.device)
     inner_kernel[(G * blocks,)](
         du, down, weights, rows, ends, tiles, h, dh, a, dweight_parts, M, beta_gate, beta_up,
@@ -86,15 +86,15 @@ def run_backward(
     )
     results = z.new_empty(M, L)
     launch = table.back
-    back_kernel[(G * triton.cdiv(L, launch.block[0]),)](
+    back_kernel[(G * cdiv(L, launch.block[0]),)](
         dh, gate, up, ends, tiles, results, M, L, inner, ROWS, launch.block[0], launch.depth, **launch.options()
     )
     del dh
     dz, dweights = torch.empty_like(z), torch.empty_like(weights)
     launch = table.tokens
-    scatter_back_kernel[(triton.cdiv(N, launch.block[0]),)](
+    scatter_back_kernel[(cdiv(N, launch.block[0]),)](
         results, places, dweight_parts, dz, dweights, N,
-        L, triton.next_power_of_2(L), K, launch.block[0], blocks, **launch.options(),
+        L, next_power_of_2(L), K, launch.block[0], blocks, **launch.options(),
     )  # fmt: skip
     return dz, dgate, dup, ddown, dweights, dnorm_weight
 
@@ -104,15 +104,15 @@ def _norm_back(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     N, L = dy.shape
     tokens = launch.block[0]
-    steps = triton.cdiv(N, tokens * _PROGRAMS)
-    programs = triton.cdiv(N, tokens * steps)
+    steps = cdiv(N, tokens * _PROGRAMS)
+    programs = cdiv(N, tokens * steps)
     du = torch.empty_like(dy)
     parts = torch.empty(programs, L, dtype=torch.float32, device=dy.device)
     norm_back_kernel[(programs,)](
-        dy, u, inverse, norm_weight, du, parts, N, steps, L, triton.next_power_of_2(L), tokens, **launch.options()
+        dy, u, inverse, norm_weight, du, parts, N, steps, L, next_power_of_2(L), tokens, **launch.options()
     )
     return du, parts.sum(0).to(norm_weight.dtype)
 
 
 def _matrix_grid(stacked: Tensor, height: int, width: int, block: tuple[int, ...]) -> tuple[int]:
-    return (len(stacked) * triton.cdiv(height, block[0]) * triton.cdiv(width, block[1]),)
+    return (len(stacked) * cdiv(height, block[0]) * cdiv(width, block[1]),)

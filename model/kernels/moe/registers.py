@@ -10,8 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import triton
-
+from ..launch import next_power_of_2
 from ..registers import of_kernel
 from . import combine, gradients, products
 from .launch import ROWS, launches
@@ -45,7 +44,7 @@ def compiled(latent: int, inner: int, top_k: int) -> dict[str, dict[str, int]]:
         }  # fmt: skip
         found[name] = _of(gradients.matrices_kernel, {**sizes, **own}, launch.options())
     own = {
-        "WIDTH": triton.next_power_of_2(latent), "TOKENS": table.tokens.block[0], "TRAINING": True,
+        "WIDTH": next_power_of_2(latent), "TOKENS": table.tokens.block[0], "TRAINING": True,
         "PARTS": -(-inner // table.inner.block[0]),
     }  # fmt: skip
     for name in ("combine", "norm_back", "scatter_back"):

@@ -17,13 +17,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import torch
-import triton
 from torch import Tensor
 from torch.nn import functional as F
 
 from ...custom_op import custom_op
 from ...wide_linear import gradients_of_parts, wide_product
 from ..checks import on_gpu
+from ..launch import cdiv, next_power_of_2
 from .selection import choose_kernel, logits_gradient_kernel
 
 MOST_EXPERTS = 1024
@@ -86,16 +86,16 @@ def _check(N: int, E: int, bias_E: Tensor, top_k: int) -> None:
 
 def settings(E: int, K: int) -> dict[str, int]:
     """Constants of `choose_kernel`: groups so many that the bound is met by few more than K + 1, and slots for them."""
-    size = max(32, triton.next_power_of_2(E))
+    size = max(32, next_power_of_2(E))
     return {
         "E": E, "K": K, "SIZE": size, "G": 32 if K <= 16 else min(size, 128),
-        "S": max(32, triton.next_power_of_2(K + 2 + K // 4)),
+        "S": max(32, next_power_of_2(K + 2 + K // 4)),
     }  # fmt: skip
 
 
 def gradient_settings(E: int, K: int, parts: int) -> dict[str, int]:
     """Constants of `logits_gradient_kernel`."""
-    sizes = {"SIZE": triton.next_power_of_2(parts * E), "SLOTS": triton.next_power_of_2(K)}
+    sizes = {"SIZE": next_power_of_2(parts * E), "SLOTS": next_power_of_2(K)}
     return {"E": E, "K": K, "P": parts, "ROWS": ROWS, **sizes}
 
 
@@ -123,7 +123,7 @@ def _logits_gradient(dweights: Tensor, weights: Tensor, experts: Tensor, totals:
     dtype = torch.float32 if parts == 1 else torch.bfloat16
     dlogits = dweights.new_empty(N, parts * E, dtype=dtype)
     constants = gradient_settings(E, K, parts)
-    logits_gradient_kernel[(triton.cdiv(N, constants["ROWS"]),)](
+    logits_gradient_kernel[(cdiv(N, constants["ROWS"]),)](
         dweights, weights, experts, totals, dlogits, N, **constants, **GRADIENT_OPTIONS
     )
     return dlogits
