@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard, register_fsdp_forward_method
 
+from ..model.config import ConfigError
 from ..model.transformer import K3Model, Layer
 from .optim.sharding import whole
 
@@ -64,11 +65,11 @@ class Ranks:
 def started(device: str | None = None) -> Iterator[Ranks]:
     """This process's place, from torchrun's environment if it was started by that; ends the group at the end.
 
-    `device` is cpu or cuda; cuda where there is one unless given. Raises RuntimeError for a GPU that is not there.
+    `device` is cpu or cuda; cuda where there is one unless given. Raises ConfigError for a GPU that is not there.
     """
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     if device == "cuda" and not torch.cuda.is_available():
-        raise RuntimeError("this machine has no GPU that torch can use")
+        raise ConfigError("this machine has no GPU that torch can use")
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     place = torch.device(device, int(os.environ.get("LOCAL_RANK", 0))) if device == "cuda" else torch.device(device)
     if device == "cuda":
@@ -98,7 +99,7 @@ def shard(model: K3Model, ranks: Ranks, precision: str) -> None:
     """
     if ranks.mesh is None:
         if precision != "fp32":
-            raise RuntimeError("bf16 training needs a GPU; on a CPU precision is fp32")
+            raise ConfigError("precision: bf16 needs a GPU; on a CPU give --set precision=fp32")
         return
     policy = MixedPrecisionPolicy(
         param_dtype=torch.bfloat16 if precision == "bf16" else None,

@@ -78,7 +78,7 @@ def limit_of():
 
     if DEVICE == "cpu":
         return lambda name: 5e-4 if name == "dA_log" else 5e-5
-    room = {"dz": 2, "dbeta": 1.5, "dA_log": 1000, "ddt_bias": 10}
+    room = {"o": 1.5, "dz": 2, "dbeta": 1.5, "dA_log": 1000, "ddt_bias": 10}
     return lambda name: LIMITS[name] * room.get(name, 1)
 
 

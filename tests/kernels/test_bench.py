@@ -20,7 +20,7 @@ def test_every_section_ends_with_figures(monkeypatch):
 
 def rehearsed(names):
     found = layers.main(names)["parts"]
-    assert [name for name, part in found.items() if part.keys() != {"errors", "theirs", "kept_mib"}] == []
+    assert [name for name, part in found.items() if "over" in part or "failed" in part] == []
     assert all(part["kept_mib"]["kernels"] <= part["kept_mib"]["torch"] for part in found.values())
 
 

@@ -57,6 +57,7 @@ def test_the_plan_is_shown_and_nothing_is_written(packed, tmp_path, capsys):
     [
         (["--data", "/nowhere"], "/nowhere is not an output of k3data"),
         (["--set", "stages.0.stage=8k"], "8k"),
+        (["--set", "precision=bf16"], "precision: bf16 needs a GPU"),
         (["--set", "optimser.z_loss=1"], "unknown key optimser .did you mean optimiser"),
         (["--set", "stages.0.batch_tokens=1000"], "batch_tokens is 1000, not a multiple of the window of 1024"),
         (["--set", "model.vision.patch=16"], "was packed for patches of 14 pixels"),

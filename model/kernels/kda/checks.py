@@ -23,8 +23,9 @@ def check(operands: dict[str, Tensor | None], lower_bound: float) -> None:
     V = v.shape[-1]
     if not B * T * H:
         raise ValueError("there are no tokens")
-    if K not in HEAD_SIZES or V not in HEAD_SIZES:
-        raise ValueError(f"heads have {K} key and {V} value channels, but the kernels take {HEAD_SIZES}")
+    if K not in HEAD_SIZES or V != K:
+        sizes = ", ".join(map(str, HEAD_SIZES))
+        raise ValueError(f"heads have {K} key and {V} value channels, but the kernels take as many of both: {sizes}")
     activations = (torch.bfloat16,) if q.device.type == "cuda" else (torch.bfloat16, torch.float32)
     shapes = {
         "q": (B, T, H, K), "k": (B, T, H, K), "v": (B, T, H, V), "z": (B, T, H, K), "beta_logit": (B, T, H),

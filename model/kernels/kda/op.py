@@ -34,7 +34,7 @@ def kda(
     Packed sequences are one row, B = 1, with `cu_seqlens`; a `ChunkTable` of them, made once for a batch, costs no
     wait for the GPU. Operands that are not contiguous are copied.
 
-    Raises ValueError for head sizes other than 32, 64 and 128, for dtypes, shapes and devices that do not fit, for a
+    Raises ValueError for head sizes other than 32, 64 and 128, the same for keys and values, for dtypes, shapes and devices that do not fit, for a
     lower bound outside [-5.9, 0), for wrong `cu_seqlens`, and without a GPU (unless TRITON_INTERPRET=1).
     """
     operands = {
