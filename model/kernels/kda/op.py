@@ -34,8 +34,9 @@ def kda(
     Packed sequences are one row, B = 1, with `cu_seqlens`; a `ChunkTable` of them, made once for a batch, costs no
     wait for the GPU. Operands that are not contiguous are copied.
 
-    Raises ValueError for head sizes other than 32, 64 and 128, the same for keys and values, for dtypes, shapes and devices that do not fit, for a
-    lower bound outside [-5.9, 0), for wrong `cu_seqlens`, and without a GPU (unless TRITON_INTERPRET=1).
+    Raises ValueError for head sizes other than 32, 64 and 128 of keys and values alike, for dtypes, shapes and devices
+    that do not fit, for a lower bound outside [-5.9, 0), for wrong `cu_seqlens`, and without a GPU (unless
+    TRITON_INTERPRET=1).
     """
     operands = {
         "q": q_BTHK, "k": k_BTHK, "v": v_BTHV, "z": z_BTHK, "beta_logit": beta_logit_BTH,
