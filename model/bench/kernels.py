@@ -2,8 +2,8 @@
 
 No head size is timed unless it has been found right: results and gradients against fp64 on the same rounded operands,
 at every gate. Times are medians of CUDA events, after a warm-up; `forward_backward` is both passes, with all gradients.
-fla's first call at a shape tunes for minutes, so it runs at one shape and only where it is installed. Experts, mixes,
-convolutions, gates and the loss are those of `layers`, beside PyTorch's operators, eager and compiled.
+fla's first call for a number of heads tunes for minutes, so it runs at one number and only where it is installed.
+Experts, mixes, convolutions, gates and the loss are those of `layers`, beside PyTorch's operators, eager and compiled.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LIMITS = dict(zip(TENSORS, (0.005, 0.005, 0.008, 0.008, 0.008, 0.02, 0.02, 0.1, 
 """FLA's tolerances; but A_log and dt_bias are sums over all tokens in which most cancels at random gradients."""
 
 SHAPES = {"16x4096_h16_d128": (16, 4096, 16, 128), "1x65536_h16_d128": (1, 65536, 16, 128),
-          "2x8192_h8_d64": (2, 8192, 8, 64)}  # fmt: skip
+          "2x2048_h16_d128": (2, 2048, 16, 128), "2x8192_h8_d64": (2, 8192, 8, 64)}  # fmt: skip
 
 _PEERS = {"torch": "pytorch", "compiled": "pytorch_compiled"}
 
@@ -59,13 +59,14 @@ def run(quick: bool) -> dict[str, Any]:
     peers: dict[str, dict[str, float]] = {"pytorch": {}}
     fla = _fla()
     if fla is not None:
-        peers["fla"] = {}
+        peers["fla"] = {f"d128_h16_rms_{name}": error for name, error in errors(fla, 128, heads=16).items()}
+        figures |= {f"d128_h16_rms_{name}": error for name, error in errors(kda, 128, heads=16).items()}
     for key, shape in list(SHAPES.items())[: 1 if quick else None]:
         if shape[-1] not in right:
             continue
         figures |= measure(key, kda, shape)
         peers["pytorch"] |= measure(key, composed, shape, repeats=3)
-        if fla is not None and key == "16x4096_h16_d128":
+        if fla is not None and shape[2:] == (16, 128):
             peers["fla"] |= measure(key, fla, shape)
     for part, found in layers.main(["norm"] if quick else [])["parts"].items():
         if "failed" in found:
@@ -137,12 +138,12 @@ def results_by_place(
 
 
 def errors(
-    function: Callable[..., Any], head_dim: int, length: int = 1000, device: str = "cuda"
+    function: Callable[..., Any], head_dim: int, length: int = 1000, device: str = "cuda", heads: int = 2
 ) -> dict[str, float]:  # fmt: skip
     """RMS(difference) / RMS(definition) of each tensor, the worst of all gates and both scales."""
     worst = dict.fromkeys(TENSORS, 0.0)
     for gate, scale in ((gate, scale) for gate in GATES for scale in (None, 1.0)):
-        operands = operands_of(1, length, 2, head_dim, head_dim, gate, device=device)
+        operands = operands_of(1, length, heads, head_dim, head_dim, gate, device=device)
         expected = results_and_gradients(composed, [x.double() for x in operands], scale=scale)
         found = results_and_gradients(function, operands, scale=scale)
         for name, a, b in zip(TENSORS, found, expected, strict=True):
@@ -191,10 +192,14 @@ def _fla() -> Callable[..., Any] | None:
     except ImportError:
         return None
 
-    def call(q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor) -> Any:
+    def call(
+        q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor, *,
+        scale: float | None = None, initial_state_NHKV: Tensor | None = None,
+    ) -> Any:  # fmt: skip
         return chunk_kda(
-            q, k, v, z, beta, A_log=A_log, dt_bias=dt_bias, safe_gate=True, lower_bound=-5.0,
-            use_gate_in_kernel=True, use_qk_l2norm_in_kernel=True, use_beta_sigmoid_in_kernel=True,
+            q, k, v, z, beta, scale=scale, initial_state=initial_state_NHKV,
+            output_final_state=initial_state_NHKV is not None, A_log=A_log, dt_bias=dt_bias, safe_gate=True,
+            lower_bound=-5.0, use_gate_in_kernel=True, use_qk_l2norm_in_kernel=True, use_beta_sigmoid_in_kernel=True,
         )  # fmt: skip
 
     return call
