@@ -29,6 +29,7 @@ from .tiles import (
     TILE,
     as_rows,
     by_channel,
+    by_tile,
     chunk_rows,
     level_factors,
     level_masks,
@@ -36,7 +37,6 @@ from .tiles import (
     places,
     rows_by_tile,
     sums_back,
-    sums_before,
     tile_decays,
 )
 
@@ -193,6 +193,27 @@ def inner_kernel(
     tl.store(decays_ptr + place_decays_KQR, ddecay_KQR, mask=is_row_1QR)
 
 
+@triton.jit
+def _add_four(a0, a1, a2, a3, b0, b1, b2, b3):
+    return a0 + b0, a1 + b1, a2 + b2, a3 + b3
+
+
+@triton.jit
+def _add_two(a0, a1, b0, b1):
+    return a0 + b0, a1 + b1
+
+
+@triton.jit
+def last_of_tiles(so_far_KQR):
+    """What the sums so far come to in each tile, for the four tiles, [K] each: by one exchange between warps."""
+    is_last = (tl.arange(0, TILE) == TILE - 1)[None, None, :]
+    total_KQ = tl.sum(tl.where(is_last, so_far_KQR, -0.0), 2)
+    tile = tl.arange(0, CHUNK // TILE)[None, :]
+    t0_KQ, t1_KQ = tl.where(tile == 0, total_KQ, 0.0), tl.where(tile == 1, total_KQ, 0.0)
+    t2_KQ, t3_KQ = tl.where(tile == 2, total_KQ, 0.0), tl.where(tile == 3, total_KQ, 0.0)
+    return tl.reduce((t0_KQ, t1_KQ, t2_KQ, t3_KQ), 1, _add_four)
+
+
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "walk_first", "walk_heads",
                                "lower_bound"])  # fmt: skip
 def gate_kernel(
@@ -200,6 +221,7 @@ def gate_kernel(
     dk_of_q_ptr, decays_of_k_ptr, dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
     T, H, chunks_of_row, first_head, heads, walk_first, walk_heads, lower_bound,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
+    STRIDE: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr, MODE: tl.constexpr,
 ):  # fmt: skip
     """One chunk of one head and SLICE of its key channels: keys as k°, and the gradients of k and of the gate.
 
@@ -216,45 +238,98 @@ def gate_kernel(
         return
     block = chunk.to(tl.int64) * H + head
     own = chunk.to(tl.int64) * heads + own_head
-    leaving_ptr += (chunk.to(tl.int64) * walk_heads + head - walk_first) * (V * K)
-    row_C, row_QR = tl.arange(0, CHUNK), rows_by_tile()
-    value_V, channel_K = tl.arange(0, V), tl.arange(0, SLICE)
-    is_row_1QR = (row_QR < end - start)[None, :, :]
-    place_KQR = (start * H + head) * K + first + places(row_QR * (H * K), channel_K, WARPS)
-    place_local_KQR = own * (CHUNK * K) + first + places(row_QR * K, channel_K, WARPS)
-    place_VK = first + value_V[:, None] * K + channel_K[None, :]
+    token = (start * H + head) * K + first
+    local = own * (CHUNK * K) + first
+    k_ptr += token
+    z_ptr += token
+    dk_ptr += token
+    dz_ptr += token
+    dk_of_q_ptr += local
+    decays_of_k_ptr += local
+    written_ptr += block * (V * CHUNK)
+    entering_ptr += block * (V * K) + first
+    leaving_ptr += (chunk.to(tl.int64) * walk_heads + head - walk_first) * (V * K) + first
+    row_C, row_QR, channel_K = tl.arange(0, CHUNK), rows_by_tile(), tl.arange(0, SLICE)
+    # A thread has all rows of a tile, and their addresses and masks are then a number apart.
+    tile_Q1, row_R = tl.arange(0, CHUNK // TILE)[:, None] * TILE, tl.arange(0, TILE)[None, None, :]
+    rows = tl.minimum(end - start, CHUNK).to(tl.int32)
+    is_row_1QR = row_R < (rows - tile_Q1)[None, :, :]
+    stride = (H * K) if STRIDE == 0 else STRIDE
+    tile_KQ1 = places(tile_Q1 * stride, channel_K, WARPS)
+    tile_local_KQ1 = places(tile_Q1 * K, channel_K, WARPS)
+    row_R, row_local_R = row_R * stride, row_R * K
+    z_ptrs, k_ptrs = z_ptr + tile_KQ1 + row_R, k_ptr + tile_KQ1 + row_R
+    dz_ptrs, dk_ptrs = dz_ptr + tile_KQ1 + row_R, dk_ptr + tile_KQ1 + row_R
+    of_q_ptrs, of_k_ptrs = dk_of_q_ptr + tile_local_KQ1 + row_local_R, decays_of_k_ptr + tile_local_KQ1 + row_local_R
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
     bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
 
-    written_VC = tl.load(written_ptr + block * (V * CHUNK) + value_V[:, None] * CHUNK + row_C[None, :])
-    leaving_VK = tl.load(leaving_ptr + place_VK)
-    entering_VK = tl.load(entering_ptr + block * (V * K) + place_VK)
-    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=float("-inf"))
-    k_KQR = tl.load(k_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, slope, lower_bound))
-    _, to_end_KQ, _, _, _ = level_factors(a0, a1, a2, a3, last)
-    dk_KQR = by_channel(tl.dot(tl.trans(written_VC), leaving_VK)) * to_end_KQ[:, :, None]
-    dk_KQR *= tl.exp2(-local_KQR)
-    ddecay_KQR = sums_before(k_KQR * dk_KQR)
-    dlast_K = tl.exp2(last) * tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
-    ddecay_KQR += dlast_K[:, None, None]
-
-    dk_KQR += tl.load(dk_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    dk_KQR += tl.load(dk_of_q_ptr + place_local_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    # The product comes first: what is loaded behind it decides how threads lie, and only the product is moved to them.
+    value_V = tl.arange(0, V if BLOCK == 0 else BLOCK)
+    place_VK = value_V[:, None] * K + channel_K[None, :]
+    if BLOCK == 0:
+        written_VC = tl.load(written_ptr + value_V[:, None] * CHUNK + row_C[None, :])
+        leaving_VK = tl.load(leaving_ptr + place_VK)
+        entering_VK = tl.load(entering_ptr + place_VK)
+        dlast_K = tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
+        dk_CK = tl.dot(tl.trans(written_VC), leaving_VK)
+    else:
+        dk_CK = tl.zeros([CHUNK, SLICE], tl.float32)
+        both_KK = tl.zeros([SLICE, SLICE], tl.float32)
+        for value in tl.range(0, V, BLOCK, num_stages=STAGES):
+            written_VC = tl.load(written_ptr + (value + value_V)[:, None] * CHUNK + row_C[None, :])
+            leaving_VK = tl.load(leaving_ptr + value * K + place_VK)
+            entering_VK = tl.load(entering_ptr + value * K + place_VK)
+            dk_CK = tl.dot(tl.trans(written_VC), leaving_VK, dk_CK)
+            both_KK = tl.dot(tl.trans(entering_VK), leaving_VK, both_KK)
+        dlast_K = tl.sum(tl.where(channel_K[:, None] == channel_K[None, :], both_KK, 0.0), 1)
+    z_KQR = tl.load(z_ptrs, mask=is_row_1QR, other=float("-inf"))
+    if MODE & 8 == 0:
+        k_KQR = tl.load(k_ptrs, mask=is_row_1QR)
+    if MODE & 1:
+        given_KQR = tl.load(dk_ptrs, mask=is_row_1QR)
+        of_q_KQR = tl.load(of_q_ptrs)
+    so_far_KQR = tl.cumsum(log2_decays(z_KQR, bias_K, slope, lower_bound), 2)
+    t0, t1, t2, t3 = last_of_tiles(so_far_KQR)
+    to_end_KQR = tl.exp2(by_tile(t0 + (t1 + (t2 + t3)), t1 + (t2 + t3), t2 + t3, t3)[:, :, None] - so_far_KQR)
+    last_K = tl.exp2(t0 + (t1 + (t2 + t3)))
+    if MODE & 8:
+        k_KQR = tl.load(k_ptrs, mask=is_row_1QR)
+    if MODE & 1 == 0:
+        given_KQR = tl.load(dk_ptrs, mask=is_row_1QR)
+        of_q_KQR = tl.load(of_q_ptrs)
     along_QR = tl.load(along_ptr + own * (2 * CHUNK) + CHUNK + row_QR)
+    dk_KQR = by_channel(dk_CK) * to_end_KQR
+    k_KQR = k_KQR.to(tl.float32)
+    ddecay_KQR = k_KQR * dk_KQR
     dk_KQR -= k_KQR * along_QR[None, :, :]
-    tl.store(dk_ptr + place_KQR, dk_KQR.to(dk_ptr.dtype.element_ty), mask=is_row_1QR)
+    if MODE & 2:
+        dz_given_KQR = tl.load(dz_ptrs, mask=is_row_1QR)
+        of_k_KQR = tl.load(of_k_ptrs)
+        if MODE & 4:
+            z_KQR = tl.load(z_ptrs, mask=is_row_1QR)
+    dk_KQR += given_KQR.to(tl.float32) + of_q_KQR.to(tl.float32)
+    tl.store(dk_ptrs, dk_KQR.to(dk_ptr.dtype.element_ty), mask=is_row_1QR)
+    if MODE & 2 == 0:
+        dz_given_KQR = tl.load(dz_ptrs, mask=is_row_1QR)
+        of_k_KQR = tl.load(of_k_ptrs)
+        if MODE & 4:
+            z_KQR = tl.load(z_ptrs, mask=is_row_1QR)
+    so_far_KQR = tl.cumsum(ddecay_KQR, 2)
+    t0, t1, t2, _ = last_of_tiles(so_far_KQR)
+    dlast_K *= last_K
+    before_KQ = by_tile(dlast_K, dlast_K + t0, dlast_K + (t0 + t1), dlast_K + (t0 + t1 + t2))
+    ddecay_KQR = so_far_KQR - ddecay_KQR + before_KQ[:, :, None]
 
-    # The gate, σ' = e^-x σ². Rows past the end are nobody's.
-    ddecay_KQR += tl.load(dz_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    ddecay_KQR += tl.load(decays_of_k_ptr + place_local_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    biased_KQR = tl.where(is_row_1QR, z_KQR.to(tl.float32) + bias_K[:, None, None], 0.0)
-    inverse_KQR = tl.exp2(tl.minimum((-LOG2E * slope) * biased_KQR, 100.0))
-    root_KQR = tl.rsqrt(1.0 + inverse_KQR)
+    # The gate, σ' = σ - σ². Rows past the end are nobody's.
+    ddecay_KQR += dz_given_KQR.to(tl.float32) + of_k_KQR.to(tl.float32)
+    biased_KQR = z_KQR.to(tl.float32) + bias_K[:, None, None]
+    root_KQR = tl.rsqrt(1.0 + tl.exp2((-LOG2E * slope) * biased_KQR))
     root_KQR *= root_KQR
-    dz_KQR = ddecay_KQR * (lower_bound * slope) * (inverse_KQR * root_KQR) * root_KQR
+    dz_KQR = ddecay_KQR * (lower_bound * slope) * (root_KQR - root_KQR * root_KQR)
     dz_KQR = tl.where(is_row_1QR, dz_KQR, 0.0)
-    tl.store(dz_ptr + place_KQR, dz_KQR.to(dz_ptr.dtype.element_ty), mask=is_row_1QR)
-    tl.store(ddt_bias_ptr + block * K + first + channel_K, tl.sum(tl.sum(dz_KQR, 2), 1))
-    dA_log = tl.sum(tl.sum(tl.sum(dz_KQR * biased_KQR, 2), 1), 0)
-    tl.store(dA_log_ptr + block * SLICES + program % SLICES, dA_log)
+    tl.store(dz_ptrs, dz_KQR.to(dz_ptr.dtype.element_ty), mask=is_row_1QR)
+    dA_log_KQR = tl.where(is_row_1QR, dz_KQR * biased_KQR, 0.0)
+    ddt_bias_K, dA_log_K = tl.reduce((tl.sum(dz_KQR, 2), tl.sum(dA_log_KQR, 2)), 1, _add_two)
+    tl.store(ddt_bias_ptr + block * K + first + channel_K, ddt_bias_K)
+    tl.store(dA_log_ptr + block * SLICES + program % SLICES, tl.sum(dA_log_K, 0))

@@ -161,7 +161,8 @@ def run_backward(
                 k, z, A_log, dt_bias, rows, along, written, entering, leaving, dk_of_q, decays_of_k,
                 dk, dz, dA_log_parts, ddt_bias_parts,
                 T, H, sizes.chunks_of_row, own_first, own, first, G, lower_bound,
-                K, V, launch.slice, packed, launch.num_warps, **launch.options(),
+                K, V, launch.slice, packed, launch.num_warps,
+                H * K if launch.stride else 0, launch.block, launch.stages, launch.mode, **launch.options(),
             )  # fmt: skip
             del dA, dP, along, dk_of_q, decays_of_k
         del leaving
