@@ -48,8 +48,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "inner": {
         "4w": {}, "4w_r168": {"registers": 168}, "8w_r128": {"num_warps": 8, "registers": 128}, "8w": {"num_warps": 8},
     },
-    "gate": {"4w": {}, "4w_r168": {"registers": 168}, "4w_r128": {"registers": 128},
-             "8w_r128": {"num_warps": 8, "registers": 128}},
+    "gate": {
+        "4w_r128_b32_p4": {},
+        "4w_r168_b64_p3_ahead": {"registers": 168, "block": 64, "num_stages": 3, "ahead": True},
+        "4w_r168_b32_p5_ahead": {"registers": 168, "num_stages": 5, "ahead": True},
+        "4w_r128_b64_p2": {"block": 64, "num_stages": 2},
+    },
     "prepare": {"4w": {}, "4w_r168": {"registers": 168}, "8w": {"num_warps": 8}},
     "rows": {"4w_r168": {}, "4w": {"registers": None}, "4w_r128": {"registers": 128}},
     "pairs": {"4w": {}, "4w_r80": {"registers": 80}, "8w": {"num_warps": 8}},

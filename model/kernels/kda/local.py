@@ -205,9 +205,8 @@ def _add_two(a0, a1, b0, b1):
 
 @triton.jit
 def last_of_tiles(so_far_KQR):
-    """What the sums so far come to in each tile, for the four tiles, [K] each: by one exchange between warps."""
-    is_last = (tl.arange(0, TILE) == TILE - 1)[None, None, :]
-    total_KQ = tl.sum(tl.where(is_last, so_far_KQR, -0.0), 2)
+    """What the sums so far come to in each of the four tiles, [K] each: warps exchange them at one time."""
+    total_KQ = tl.sum(tl.where((tl.arange(0, TILE) == TILE - 1)[None, None, :], so_far_KQR, -0.0), 2)
     tile = tl.arange(0, CHUNK // TILE)[None, :]
     t0_KQ, t1_KQ = tl.where(tile == 0, total_KQ, 0.0), tl.where(tile == 1, total_KQ, 0.0)
     t2_KQ, t3_KQ = tl.where(tile == 2, total_KQ, 0.0), tl.where(tile == 3, total_KQ, 0.0)
@@ -221,11 +220,13 @@ def gate_kernel(
     dk_of_q_ptr, decays_of_k_ptr, dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
     T, H, chunks_of_row, first_head, heads, walk_first, walk_heads, lower_bound,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
-    STRIDE: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr, MODE: tl.constexpr,
+    STRIDE: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr, AHEAD: tl.constexpr,
 ):  # fmt: skip
     """One chunk of one head and SLICE of its key channels: keys as k°, and the gradients of k and of the gate.
 
-    Finds in `dk_ptr` what products of k, and in `dz_ptr` what the decays of products of q have given.
+    Finds in `dk_ptr` what products of k, and in `dz_ptr` what the decays of products of q have given. STRIDE is H·K as a
+    constant: a thread's sixteen rows then are one address and sixteen numbers. States come by BLOCK of their value
+    channels, past the registers. AHEAD loads what is added last before there is room for it to wait.
     """
     SLICES: tl.constexpr = K // SLICE
     program = tl.program_id(0)
@@ -240,93 +241,69 @@ def gate_kernel(
     own = chunk.to(tl.int64) * heads + own_head
     token = (start * H + head) * K + first
     local = own * (CHUNK * K) + first
-    k_ptr += token
-    z_ptr += token
-    dk_ptr += token
-    dz_ptr += token
-    dk_of_q_ptr += local
-    decays_of_k_ptr += local
     written_ptr += block * (V * CHUNK)
     entering_ptr += block * (V * K) + first
     leaving_ptr += (chunk.to(tl.int64) * walk_heads + head - walk_first) * (V * K) + first
-    row_C, row_QR, channel_K = tl.arange(0, CHUNK), rows_by_tile(), tl.arange(0, SLICE)
-    # A thread has all rows of a tile, and their addresses and masks are then a number apart.
-    tile_Q1, row_R = tl.arange(0, CHUNK // TILE)[:, None] * TILE, tl.arange(0, TILE)[None, None, :]
-    rows = tl.minimum(end - start, CHUNK).to(tl.int32)
-    is_row_1QR = row_R < (rows - tile_Q1)[None, :, :]
-    stride = (H * K) if STRIDE == 0 else STRIDE
-    tile_KQ1 = places(tile_Q1 * stride, channel_K, WARPS)
-    tile_local_KQ1 = places(tile_Q1 * K, channel_K, WARPS)
-    row_R, row_local_R = row_R * stride, row_R * K
-    z_ptrs, k_ptrs = z_ptr + tile_KQ1 + row_R, k_ptr + tile_KQ1 + row_R
-    dz_ptrs, dk_ptrs = dz_ptr + tile_KQ1 + row_R, dk_ptr + tile_KQ1 + row_R
-    of_q_ptrs, of_k_ptrs = dk_of_q_ptr + tile_local_KQ1 + row_local_R, decays_of_k_ptr + tile_local_KQ1 + row_local_R
+    row_C, channel_K, value_V = tl.arange(0, CHUNK), tl.arange(0, SLICE), tl.arange(0, BLOCK)
+    tile_Q1, row_11R = tl.arange(0, CHUNK // TILE)[:, None] * TILE, tl.arange(0, TILE)[None, None, :]
+    is_row_1QR = row_11R < (tl.minimum(end - start, CHUNK).to(tl.int32) - tile_Q1)[None, :, :]
+    place_KQ1, place_local_KQ1 = places(tile_Q1 * STRIDE, channel_K, WARPS), places(tile_Q1 * K, channel_K, WARPS)
+    k_ptrs, z_ptrs = k_ptr + token + place_KQ1 + row_11R * STRIDE, z_ptr + token + place_KQ1 + row_11R * STRIDE
+    dk_ptrs, dz_ptrs = dk_ptr + token + place_KQ1 + row_11R * STRIDE, dz_ptr + token + place_KQ1 + row_11R * STRIDE
+    dk_of_q_ptrs = dk_of_q_ptr + local + place_local_KQ1 + row_11R * K
+    decays_of_k_ptrs = decays_of_k_ptr + local + place_local_KQ1 + row_11R * K
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
     bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
 
-    # The product comes first: what is loaded behind it decides how threads lie, and only the product is moved to them.
-    value_V = tl.arange(0, V if BLOCK == 0 else BLOCK)
-    place_VK = value_V[:, None] * K + channel_K[None, :]
-    if BLOCK == 0:
-        written_VC = tl.load(written_ptr + value_V[:, None] * CHUNK + row_C[None, :])
-        leaving_VK = tl.load(leaving_ptr + place_VK)
-        entering_VK = tl.load(entering_ptr + place_VK)
-        dlast_K = tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
-        dk_CK = tl.dot(tl.trans(written_VC), leaving_VK)
-    else:
-        dk_CK = tl.zeros([CHUNK, SLICE], tl.float32)
-        both_KK = tl.zeros([SLICE, SLICE], tl.float32)
-        for value in tl.range(0, V, BLOCK, num_stages=STAGES):
-            written_VC = tl.load(written_ptr + (value + value_V)[:, None] * CHUNK + row_C[None, :])
-            leaving_VK = tl.load(leaving_ptr + value * K + place_VK)
-            entering_VK = tl.load(entering_ptr + value * K + place_VK)
-            dk_CK = tl.dot(tl.trans(written_VC), leaving_VK, dk_CK)
-            both_KK = tl.dot(tl.trans(entering_VK), leaving_VK, both_KK)
-        dlast_K = tl.sum(tl.where(channel_K[:, None] == channel_K[None, :], both_KK, 0.0), 1)
+    # Rows past the end weigh nothing in sums over rows, for they are the last: only their decays have to be zero.
     z_KQR = tl.load(z_ptrs, mask=is_row_1QR, other=float("-inf"))
-    if MODE & 8 == 0:
-        k_KQR = tl.load(k_ptrs, mask=is_row_1QR)
-    if MODE & 1:
-        given_KQR = tl.load(dk_ptrs, mask=is_row_1QR)
-        of_q_KQR = tl.load(of_q_ptrs)
+    dk_CK = tl.zeros([CHUNK, SLICE], tl.float32)
+    states_KK = tl.zeros([SLICE, SLICE], tl.float32)
+    for value in tl.range(0, V, BLOCK, num_stages=STAGES):
+        written_VC = tl.load(written_ptr + (value + value_V)[:, None] * CHUNK + row_C[None, :])
+        leaving_VK = tl.load(leaving_ptr + (value + value_V)[:, None] * K + channel_K[None, :])
+        entering_VK = tl.load(entering_ptr + (value + value_V)[:, None] * K + channel_K[None, :])
+        dk_CK = tl.dot(tl.trans(written_VC), leaving_VK, dk_CK)
+        states_KK = tl.dot(tl.trans(entering_VK), leaving_VK, states_KK)
+    # A product for its diagonal: ⟨S, dS'⟩ without a state in registers.
+    dlast_K = tl.sum(tl.where(channel_K[:, None] == channel_K[None, :], states_KK, 0.0), 1)
+
+    # Loaded behind the product, k decides how threads lie, and of what is large only the product has to be moved.
+    k_KQR = tl.load(k_ptrs, mask=is_row_1QR)
+    if AHEAD:
+        dk_of_k_KQR, dk_of_q_KQR = tl.load(dk_ptrs, mask=is_row_1QR), tl.load(dk_of_q_ptrs)
     so_far_KQR = tl.cumsum(log2_decays(z_KQR, bias_K, slope, lower_bound), 2)
     t0, t1, t2, t3 = last_of_tiles(so_far_KQR)
-    to_end_KQR = tl.exp2(by_tile(t0 + (t1 + (t2 + t3)), t1 + (t2 + t3), t2 + t3, t3)[:, :, None] - so_far_KQR)
-    last_K = tl.exp2(t0 + (t1 + (t2 + t3)))
-    if MODE & 8:
-        k_KQR = tl.load(k_ptrs, mask=is_row_1QR)
-    if MODE & 1 == 0:
-        given_KQR = tl.load(dk_ptrs, mask=is_row_1QR)
-        of_q_KQR = tl.load(of_q_ptrs)
-    along_QR = tl.load(along_ptr + own * (2 * CHUNK) + CHUNK + row_QR)
-    dk_KQR = by_channel(dk_CK) * to_end_KQR
-    k_KQR = k_KQR.to(tl.float32)
-    ddecay_KQR = k_KQR * dk_KQR
-    dk_KQR -= k_KQR * along_QR[None, :, :]
-    if MODE & 2:
-        dz_given_KQR = tl.load(dz_ptrs, mask=is_row_1QR)
-        of_k_KQR = tl.load(of_k_ptrs)
-        if MODE & 4:
-            z_KQR = tl.load(z_ptrs, mask=is_row_1QR)
-    dk_KQR += given_KQR.to(tl.float32) + of_q_KQR.to(tl.float32)
+    t2 += t3
+    t1 += t2
+    t0 += t1
+    to_end_KQR = tl.exp2(by_tile(t0, t1, t2, t3)[:, :, None] - so_far_KQR)
+    dlast_K *= tl.exp2(t0)
+    along_QR = tl.load(along_ptr + own * (2 * CHUNK) + CHUNK + rows_by_tile())
+    dk_KQR, k_KQR = by_channel(dk_CK), k_KQR.to(tl.float32)
+    kdk_KQR = dk_KQR * k_KQR * to_end_KQR
+    dk_KQR = dk_KQR * to_end_KQR - k_KQR * along_QR[None, :, :]
+    if AHEAD:
+        dz_of_q_KQR, dz_of_k_KQR = tl.load(dz_ptrs, mask=is_row_1QR), tl.load(decays_of_k_ptrs)
+    else:
+        dk_of_k_KQR, dk_of_q_KQR = tl.load(dk_ptrs, mask=is_row_1QR), tl.load(dk_of_q_ptrs)
+    dk_KQR += dk_of_k_KQR.to(tl.float32) + dk_of_q_KQR.to(tl.float32)
     tl.store(dk_ptrs, dk_KQR.to(dk_ptr.dtype.element_ty), mask=is_row_1QR)
-    if MODE & 2 == 0:
-        dz_given_KQR = tl.load(dz_ptrs, mask=is_row_1QR)
-        of_k_KQR = tl.load(of_k_ptrs)
-        if MODE & 4:
-            z_KQR = tl.load(z_ptrs, mask=is_row_1QR)
-    so_far_KQR = tl.cumsum(ddecay_KQR, 2)
-    t0, t1, t2, _ = last_of_tiles(so_far_KQR)
-    dlast_K *= last_K
-    before_KQ = by_tile(dlast_K, dlast_K + t0, dlast_K + (t0 + t1), dlast_K + (t0 + t1 + t2))
-    ddecay_KQR = so_far_KQR - ddecay_KQR + before_KQ[:, :, None]
+    if not AHEAD:
+        dz_of_q_KQR, dz_of_k_KQR = tl.load(dz_ptrs, mask=is_row_1QR), tl.load(decays_of_k_ptrs)
+    # Read again, from L2, rather than kept.
+    z_KQR = tl.load(z_ptrs, mask=is_row_1QR)
 
     # The gate, σ' = σ - σ². Rows past the end are nobody's.
-    ddecay_KQR += dz_given_KQR.to(tl.float32) + of_k_KQR.to(tl.float32)
+    so_far_KQR = tl.cumsum(kdk_KQR, 2)
+    t0, t1, t2, _ = last_of_tiles(so_far_KQR)
+    before_KQ = by_tile(dlast_K, dlast_K + t0, dlast_K + (t0 + t1), dlast_K + (t0 + t1 + t2))
+    ddecay_KQR = so_far_KQR - kdk_KQR + before_KQ[:, :, None]
+    ddecay_KQR += dz_of_q_KQR.to(tl.float32) + dz_of_k_KQR.to(tl.float32)
     biased_KQR = z_KQR.to(tl.float32) + bias_K[:, None, None]
-    root_KQR = tl.rsqrt(1.0 + tl.exp2((-LOG2E * slope) * biased_KQR))
-    root_KQR *= root_KQR
-    dz_KQR = ddecay_KQR * (lower_bound * slope) * (root_KQR - root_KQR * root_KQR)
+    sigma_KQR = tl.rsqrt(1.0 + tl.exp2((-LOG2E * slope) * biased_KQR))
+    sigma_KQR *= sigma_KQR
+    dz_KQR = ddecay_KQR * (lower_bound * slope) * (sigma_KQR - sigma_KQR * sigma_KQR)
     dz_KQR = tl.where(is_row_1QR, dz_KQR, 0.0)
     tl.store(dz_ptrs, dz_KQR.to(dz_ptr.dtype.element_ty), mask=is_row_1QR)
     dA_log_KQR = tl.where(is_row_1QR, dz_KQR * biased_KQR, 0.0)

@@ -162,7 +162,7 @@ def run_backward(
                 dk, dz, dA_log_parts, ddt_bias_parts,
                 T, H, sizes.chunks_of_row, own_first, own, first, G, lower_bound,
                 K, V, launch.slice, packed, launch.num_warps,
-                H * K if launch.stride else 0, launch.block, launch.stages, launch.mode, **launch.options(),
+                H * K, launch.block, launch.num_stages, launch.ahead, **launch.options(),
             )  # fmt: skip
             del dA, dP, along, dk_of_q, decays_of_k
         del leaving
