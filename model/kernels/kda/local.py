@@ -224,8 +224,8 @@ def gate_kernel(
 ):  # fmt: skip
     """One chunk of one head and SLICE of its key channels: keys as k°, and the gradients of k and of the gate.
 
-    Finds in `dk_ptr` what products of k, and in `dz_ptr` what the decays of products of q have given. STRIDE is H·K as a
-    constant: a thread's sixteen rows then are one address and sixteen numbers. States come by BLOCK of their value
+    Finds in `dk_ptr` what products of k, and in `dz_ptr` what the decays of products of q have given. STRIDE is H·K as
+    a constant: a thread's sixteen rows then are one address and sixteen numbers. States come by BLOCK of their value
     channels, past the registers. AHEAD loads what is added last before there is room for it to wait.
     """
     SLICES: tl.constexpr = K // SLICE
