@@ -59,7 +59,7 @@ def run_forward(
     prepare_kernel[(M * H,)](
         q, k, z, beta, A_log, dt_bias, rows, q_plus, k_plus, k_end, a, x, decay, lengths,
         sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
-        K, launch.slice, rows is not None, launch.num_warps, **launch.options(),
+        K, launch.slice, rows is not None, launch.num_warps, H * K, **launch.options(),
     )  # fmt: skip
     passed = across = q.new_empty(0, dtype=torch.float32)
     if sizes.cut:
