@@ -68,7 +68,7 @@ def launches(key_dim: int, value_dim: int) -> Launches:
         reverse=Launch(num_warps=4, num_stages=2, slice=values),
         pairs=Launch(num_warps=4),
         inner=Launch(num_warps=4, slice=keys),
-        gate=Launch(num_warps=4, slice=keys, num_stages=4),
+        gate=Launch(num_warps=4, slice=keys, registers=128, num_stages=4),
         carry=Launch(num_warps=4, slice=min(keys, values)),
         carry_back=Launch(num_warps=4, num_stages=2, slice=values),
         pass_on=Launch(num_warps=4, slice=16),

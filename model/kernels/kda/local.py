@@ -294,16 +294,16 @@ def gate_kernel(
     # Read again, from L2, rather than kept.
     z_KQR = tl.load(z_ptrs, mask=is_row_1QR)
 
-    # The gate, σ' = σ - σ². Rows past the end are nobody's.
+    # The gate, σ' = e^-x σ², as near where σ is next to one. Rows past the end are nobody's.
     so_far_KQR = tl.cumsum(kdk_KQR, 2)
+    ddecay_KQR = so_far_KQR - kdk_KQR + (dz_of_q_KQR.to(tl.float32) + dz_of_k_KQR.to(tl.float32))
     t0, t1, t2, _ = last_of_tiles(so_far_KQR)
-    before_KQ = by_tile(dlast_K, dlast_K + t0, dlast_K + (t0 + t1), dlast_K + (t0 + t1 + t2))
-    ddecay_KQR = so_far_KQR - kdk_KQR + before_KQ[:, :, None]
-    ddecay_KQR += dz_of_q_KQR.to(tl.float32) + dz_of_k_KQR.to(tl.float32)
+    ddecay_KQR += by_tile(dlast_K, dlast_K + t0, dlast_K + (t0 + t1), dlast_K + (t0 + t1 + t2))[:, :, None]
     biased_KQR = z_KQR.to(tl.float32) + bias_K[:, None, None]
-    sigma_KQR = tl.rsqrt(1.0 + tl.exp2((-LOG2E * slope) * biased_KQR))
+    inverse_KQR = tl.exp2(tl.minimum((-LOG2E * slope) * biased_KQR, 100.0))
+    sigma_KQR = tl.rsqrt(1.0 + inverse_KQR)
     sigma_KQR *= sigma_KQR
-    dz_KQR = ddecay_KQR * (lower_bound * slope) * (sigma_KQR - sigma_KQR * sigma_KQR)
+    dz_KQR = ddecay_KQR * (lower_bound * slope) * (inverse_KQR * sigma_KQR) * sigma_KQR
     dz_KQR = tl.where(is_row_1QR, dz_KQR, 0.0)
     tl.store(dz_ptrs, dz_KQR.to(dz_ptr.dtype.element_ty), mask=is_row_1QR)
     dA_log_KQR = tl.where(is_row_1QR, dz_KQR * biased_KQR, 0.0)
