@@ -64,9 +64,8 @@ def unit_lower_inverse(L_CC, HALF: tl.constexpr):
 def products_of_rows(near_CK, far_CK, own_CK, next_CK, half_CK, sums_CC):
     """Adds products of rows with keys, of one tile, of the tiles of one half, and of halves."""
     halves_CC, tiles_CC = level_masks()
-    own_CC = (halves_CC | tiles_CC) == 0
-    sums_CC += tl.where(own_CC, tl.dot(near_CK, tl.trans(own_CK)), 0.0)
-    sums_CC += tl.where(tiles_CC, tl.dot(near_CK, tl.trans(next_CK)), 0.0)
+    of_own_CC, of_next_CC = tl.dot(near_CK, tl.trans(own_CK)), tl.dot(near_CK, tl.trans(next_CK))
+    sums_CC += tl.where(halves_CC, 0.0, tl.where(tiles_CC, of_next_CC, of_own_CC))
     # Rows of the first half are zero on the left, those of the second on the right: no other block is touched.
     return tl.dot(far_CK, tl.trans(half_CK), sums_CC)
 
