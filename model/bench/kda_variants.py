@@ -131,16 +131,21 @@ def warm(number: int, processes: int) -> None:
         with near_cuts():
             _plain(head_dim, initial=True)
             _plain(head_dim, initial=False)
+        # The stride of rows is a constant of two kernels.
+        for count in {128: (16, 4, 2), 64: (16,), 32: ()}[head_dim]:
+            _plain(head_dim, initial=False, heads=count)
     for kernel, changes in every[number::processes]:
         try:
             with launched(kernel, **changes), near_cuts():
-                _step_once() if kernel == "step" else _plain(128, initial=False)
+                if kernel in ("prepare", "gate"):
+                    _plain(128, initial=False)
+                _step_once() if kernel == "step" else _plain(128, initial=False, heads=16)
         except Exception as error:
             print(kernel, changes, error, file=sys.stderr)
 
 
-def _plain(head_dim: int, initial: bool, length: int = 260) -> list[Tensor]:
-    leaves = operands_of(1, length, 1, head_dim, head_dim, "initial", device=DEVICE)
+def _plain(head_dim: int, initial: bool, length: int = 260, heads: int = 1) -> list[Tensor]:
+    leaves = operands_of(1, length, heads, head_dim, head_dim, "initial", device=DEVICE)
     leaves = [x.requires_grad_() for x in leaves]
     o, state = kda(*leaves[:7], initial_state_NHKV=leaves[7] if initial else None)
     with torch.no_grad():

@@ -192,16 +192,3 @@ def sums_back(x_KQR):
     t3 = tl.sum(tl.where(tile == 3, total_KQ, 0.0), 1)
     later_KQ = by_tile(t3 + t2 + t1, t3 + t2, t3, tl.zeros_like(t3))
     return (total_KQ + later_KQ)[:, :, None] - so_far_KQR + x_KQR
-
-
-@triton.jit
-def sums_before(x_KQR):
-    """For each row the sum over all earlier rows of the chunk."""
-    so_far_KQR = tl.cumsum(x_KQR, 2)
-    total_KQ = tl.sum(x_KQR, 2)
-    tile = tl.arange(0, CHUNK // TILE)[None, :]
-    t0 = tl.sum(tl.where(tile == 0, total_KQ, 0.0), 1)
-    t1 = tl.sum(tl.where(tile == 1, total_KQ, 0.0), 1)
-    t2 = tl.sum(tl.where(tile == 2, total_KQ, 0.0), 1)
-    earlier_KQ = by_tile(tl.zeros_like(t0), t0, t0 + t1, t0 + t1 + t2)
-    return so_far_KQR - x_KQR + earlier_KQ[:, :, None]
