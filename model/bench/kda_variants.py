@@ -48,8 +48,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "inner": {
         "4w": {}, "4w_r168": {"registers": 168}, "8w_r128": {"num_warps": 8, "registers": 128}, "8w": {"num_warps": 8},
     },
-    "gate": {"4w": {}, "4w_r168": {"registers": 168}, "4w_r128": {"registers": 128},
-             "8w_r128": {"num_warps": 8, "registers": 128}},
+    "gate": {
+        "4w_r128_b32_p4": {},
+        "4w_r168_b64_p3_ahead": {"registers": 168, "block": 64, "num_stages": 3, "ahead": True},
+        "4w_r168_b32_p5_ahead": {"registers": 168, "num_stages": 5, "ahead": True},
+        "4w_r128_b64_p2": {"block": 64, "num_stages": 2},
+    },
     "prepare": {"4w": {}, "4w_r168": {"registers": 168}, "8w": {"num_warps": 8}},
     "rows": {"4w_r168": {}, "4w": {"registers": None}, "4w_r128": {"registers": 128}},
     "pairs": {"4w": {}, "4w_r80": {"registers": 80}, "8w": {"num_warps": 8}},
@@ -127,16 +131,21 @@ def warm(number: int, processes: int) -> None:
         with near_cuts():
             _plain(head_dim, initial=True)
             _plain(head_dim, initial=False)
+        # The stride of rows is a constant of two kernels.
+        for count in {128: (16, 4, 2), 64: (16,), 32: ()}[head_dim]:
+            _plain(head_dim, initial=False, heads=count)
     for kernel, changes in every[number::processes]:
         try:
             with launched(kernel, **changes), near_cuts():
-                _step_once() if kernel == "step" else _plain(128, initial=False)
+                if kernel in ("prepare", "gate"):
+                    _plain(128, initial=False)
+                _step_once() if kernel == "step" else _plain(128, initial=False, heads=16)
         except Exception as error:
             print(kernel, changes, error, file=sys.stderr)
 
 
-def _plain(head_dim: int, initial: bool, length: int = 260) -> list[Tensor]:
-    leaves = operands_of(1, length, 1, head_dim, head_dim, "initial", device=DEVICE)
+def _plain(head_dim: int, initial: bool, length: int = 260, heads: int = 1) -> list[Tensor]:
+    leaves = operands_of(1, length, heads, head_dim, head_dim, "initial", device=DEVICE)
     leaves = [x.requires_grad_() for x in leaves]
     o, state = kda(*leaves[:7], initial_state_NHKV=leaves[7] if initial else None)
     with torch.no_grad():

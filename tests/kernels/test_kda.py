@@ -5,13 +5,14 @@ On a GPU they run as they are, in bf16; elsewhere in Triton's interpreter, in fp
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 import torch
 from k3data.model.bench.kernels import TENSORS, composed, operands_of, results_and_gradients, results_by_place
 from k3data.model.bench.oracles import GATES, relative_rms
-from k3data.model.kernels.kda import ChunkTable, kda
+from k3data.model.kernels.kda import ChunkTable, kda, launch, passes
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 DTYPE = torch.bfloat16 if DEVICE == "cuda" else torch.float32
@@ -88,6 +89,15 @@ def test_packed_is_separate_bit_for_bit():
         for name in ("state", "dinitial_state"):
             i = TENSORS.index(name)
             assert torch.equal(packed[i][n], alone[i][0]), (name, n)
+
+
+def test_loads_ahead_change_no_gradient_by_a_bit(monkeypatch):
+    given = operands(70, "mixed")
+    late = results_and_gradients(kda, given)
+    table = launch.launches(32, 32)
+    ahead = replace(table, gate=replace(table.gate, ahead=True))
+    monkeypatch.setattr(passes, "launches", lambda *_: ahead)
+    assert all(map(torch.equal, late, results_and_gradients(kda, given)))
 
 
 def test_twice_is_the_same_bit_for_bit():

@@ -34,6 +34,7 @@ import triton.language as tl
 from ..functions import LOG2E, sigmoid
 from .tiles import (
     CHUNK,
+    TILE,
     as_rows,
     chunk_rows,
     inverse_length,
@@ -41,7 +42,6 @@ from .tiles import (
     level_masks,
     log2_decays,
     places,
-    rows_by_tile,
     tile_decays,
     walk_chunks,
 )
@@ -60,14 +60,27 @@ def unit_lower_inverse(L_CC, HALF: tl.constexpr):
     return X_CC
 
 
+@triton.jit
+def products_of_rows(near_CK, far_CK, own_CK, next_CK, half_CK, sums_CC):
+    """Adds products of rows with keys, of one tile, of the tiles of one half, and of halves."""
+    halves_CC, tiles_CC = level_masks()
+    of_own_CC, of_next_CC = tl.dot(near_CK, tl.trans(own_CK)), tl.dot(near_CK, tl.trans(next_CK))
+    sums_CC += tl.where(halves_CC, 0.0, tl.where(tiles_CC, of_next_CC, of_own_CC))
+    # Rows of the first half are zero on the left, those of the second on the right: no other block is touched.
+    return tl.dot(far_CK, tl.trans(half_CK), sums_CC)
+
+
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound"])
 def prepare_kernel(
     q_ptr, k_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
     q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, lengths_ptr,
     T, H, chunks_of_row, scale, lower_bound,
-    K: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
+    K: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr, STRIDE: tl.constexpr,
 ):  # fmt: skip
-    """One chunk of one head, SLICE key channels at a time."""
+    """One chunk of one head, SLICE key channels at a time.
+
+    STRIDE is H·K as a constant: a thread's sixteen rows then are one address and sixteen numbers.
+    """
     OPERAND: tl.constexpr = q_plus_ptr.dtype.element_ty
     HALF: tl.constexpr = tl.float16 if tl.bfloat16 == OPERAND else OPERAND
     chunk = tl.program_id(0) // H
@@ -76,11 +89,11 @@ def prepare_kernel(
     if start >= end:
         return
     block = chunk.to(tl.int64) * H + head
-    row_QR = rows_by_tile()
-    is_row_1QR = (row_QR < end - start)[None, :, :]
     channel_K = tl.arange(0, SLICE)
-    place_KQR = places(row_QR * (H * K), channel_K, WARPS)
-    prepared_KQR = places(row_QR * K, channel_K, WARPS)
+    tile_Q1, row_11R = tl.arange(0, CHUNK // TILE)[:, None] * TILE, tl.arange(0, TILE)[None, None, :]
+    is_row_1QR = row_11R < (tl.minimum(end - start, CHUNK).to(tl.int32) - tile_Q1)[None, :, :]
+    place_KQ1, prepared_KQ1 = places(tile_Q1 * STRIDE, channel_K, WARPS), places(tile_Q1 * K, channel_K, WARPS)
+    place_11R, prepared_11R = row_11R * STRIDE, row_11R * K
     token = start * H + head
     q_ptr += token * K
     k_ptr += token * K
@@ -90,45 +103,39 @@ def prepare_kernel(
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
     lengths_ptr += block * (2 * CHUNK)
     row_C = tl.arange(0, CHUNK)
-    tl.store(lengths_ptr + row_C, inverse_length(q_ptr, H * K, end - start, K))
-    tl.store(lengths_ptr + CHUNK + row_C, inverse_length(k_ptr, H * K, end - start, K))
+    tl.store(lengths_ptr + row_C, inverse_length(q_ptr, STRIDE, end - start, K))
+    tl.store(lengths_ptr + CHUNK + row_C, inverse_length(k_ptr, STRIDE, end - start, K))
 
-    halves_CC, tiles_CC = level_masks()
-    own_CC = (halves_CC | tiles_CC) == 0
     qk_CC = tl.zeros([CHUNK, CHUNK], tl.float32)
     kk_CC = tl.zeros([CHUNK, CHUNK], tl.float32)
     for first in range(0, K, SLICE):
-        z_KQR = tl.load(z_ptr + first + place_KQR, mask=is_row_1QR, other=float("-inf"))
-        k_KQR = tl.load(k_ptr + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-        q_KQR = tl.load(q_ptr + first + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+        z_KQR = tl.load(z_ptr + first + place_KQ1 + place_11R, mask=is_row_1QR, other=float("-inf"))
+        k_KQR = tl.load(k_ptr + first + place_KQ1 + place_11R, mask=is_row_1QR, other=0.0).to(tl.float32)
+        q_KQR = tl.load(q_ptr + first + place_KQ1 + place_11R, mask=is_row_1QR, other=0.0).to(tl.float32)
         bias_K = tl.load(dt_bias_ptr + first + channel_K).to(tl.float32)
         log2_decay_KQR = log2_decays(z_KQR, bias_K, slope, lower_bound)
         local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decay_KQR)
         from_start_KQ, to_end_KQ, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
         tl.store(decay_ptr + block * K + first + channel_K, tl.exp2(last))
-        down_KQR = tl.exp2(local_KQR)
         prepared = block * (CHUNK * K) + first
-        q_KQR *= down_KQR
-        tl.store(q_plus_ptr + prepared + prepared_KQR, (q_KQR * from_start_KQ[:, :, None]).to(OPERAND))
-        k_down_KQR = k_KQR * down_KQR
-        tl.store(k_plus_ptr + prepared + prepared_KQR, (k_down_KQR * from_start_KQ[:, :, None]).to(OPERAND))
         k_up_KQR = k_KQR * tl.exp2(-local_KQR)
-        tl.store(k_end_ptr + prepared + prepared_KQR, (k_up_KQR * to_end_KQ[:, :, None]).to(OPERAND))
+        k_end_KQR = (k_up_KQR * to_end_KQ[:, :, None]).to(OPERAND)
+        tl.store(k_end_ptr + prepared + prepared_KQ1 + prepared_11R, k_end_KQR)
+        own_CK, next_CK = as_rows(k_up_KQR.to(OPERAND)), as_rows((k_up_KQR * to_next_KQ[:, :, None]).to(OPERAND))
+        half_CK = as_rows((k_up_KQR * to_half_KQ[:, :, None]).to(OPERAND))
 
-        # Products of rows, level by level.
-        q_left_CK, k_left_CK = as_rows(q_KQR.to(OPERAND)), as_rows(k_down_KQR.to(OPERAND))
-        q_far_CK = as_rows((q_KQR * from_half_KQ[:, :, None]).to(OPERAND))
-        k_far_CK = as_rows((k_down_KQR * from_half_KQ[:, :, None]).to(OPERAND))
-        right_CK = as_rows(k_up_KQR.to(OPERAND))
-        qk_CC += tl.where(own_CC, tl.dot(q_left_CK, tl.trans(right_CK)), 0.0)
-        kk_CC += tl.where(own_CC, tl.dot(k_left_CK, tl.trans(right_CK)), 0.0)
-        right_CK = as_rows((k_up_KQR * to_next_KQ[:, :, None]).to(OPERAND))
-        qk_CC += tl.where(tiles_CC, tl.dot(q_left_CK, tl.trans(right_CK)), 0.0)
-        kk_CC += tl.where(tiles_CC, tl.dot(k_left_CK, tl.trans(right_CK)), 0.0)
-        # Rows of the first half are zero on the left, those of the second on the right: no other block is touched.
-        right_CK = as_rows((k_up_KQR * to_half_KQ[:, :, None]).to(OPERAND))
-        qk_CC = tl.dot(q_far_CK, tl.trans(right_CK), qk_CC)
-        kk_CC = tl.dot(k_far_CK, tl.trans(right_CK), kk_CC)
+        # Products of rows, level by level, first of q and then of k, so that fewer rows wait.
+        down_KQR = tl.exp2(local_KQR)
+        q_KQR *= down_KQR
+        q_plus_KQR = (q_KQR * from_start_KQ[:, :, None]).to(OPERAND)
+        tl.store(q_plus_ptr + prepared + prepared_KQ1 + prepared_11R, q_plus_KQR)
+        near_CK, far_CK = as_rows(q_KQR.to(OPERAND)), as_rows((q_KQR * from_half_KQ[:, :, None]).to(OPERAND))
+        qk_CC = products_of_rows(near_CK, far_CK, own_CK, next_CK, half_CK, qk_CC)
+        k_KQR *= down_KQR
+        k_plus_KQR = (k_KQR * from_start_KQ[:, :, None]).to(OPERAND)
+        tl.store(k_plus_ptr + prepared + prepared_KQ1 + prepared_11R, k_plus_KQR)
+        near_CK, far_CK = as_rows(k_KQR.to(OPERAND)), as_rows((k_KQR * from_half_KQ[:, :, None]).to(OPERAND))
+        kk_CC = products_of_rows(near_CK, far_CK, own_CK, next_CK, half_CK, kk_CC)
 
     # Lengths and β, from memory: the threads that need them here are not those that summed them. Above the diagonal the
     # products may have overflowed.

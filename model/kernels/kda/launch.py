@@ -21,6 +21,12 @@ class Launch(Options):
 
     registers: int | None = None
 
+    block: int = 32
+    """Of `gate_kernel`: value channels of states worked on at a time, `num_stages` of them on their way."""
+
+    ahead: bool = False
+    """Of `gate_kernel`: loads what it adds last before there is room for it to wait."""
+
     precision: str = "tf32x3"
     """Of products of fp32, in `pass_on_kernel` alone."""
 
@@ -51,7 +57,7 @@ def launches(key_dim: int, value_dim: int) -> Launches:
             reverse=Launch(num_warps=8, num_stages=2, slice=128),
             pairs=Launch(num_warps=4),
             inner=Launch(num_warps=4, slice=64),
-            gate=Launch(num_warps=4, slice=64),
+            gate=Launch(num_warps=4, slice=64, registers=128, num_stages=4),
             carry=Launch(num_warps=8, num_stages=3, slice=128),
             carry_back=Launch(num_warps=8, num_stages=2, slice=128),
             pass_on=Launch(num_warps=8, slice=16),
@@ -64,7 +70,7 @@ def launches(key_dim: int, value_dim: int) -> Launches:
         reverse=Launch(num_warps=4, num_stages=2, slice=values),
         pairs=Launch(num_warps=4),
         inner=Launch(num_warps=4, slice=keys),
-        gate=Launch(num_warps=4, slice=keys),
+        gate=Launch(num_warps=4, slice=keys, registers=128, num_stages=4),
         carry=Launch(num_warps=4, slice=min(keys, values)),
         carry_back=Launch(num_warps=4, num_stages=2, slice=values),
         pass_on=Launch(num_warps=4, slice=16),

@@ -29,6 +29,7 @@ from .tiles import (
     TILE,
     as_rows,
     by_channel,
+    by_tile,
     chunk_rows,
     level_factors,
     level_masks,
@@ -36,7 +37,6 @@ from .tiles import (
     places,
     rows_by_tile,
     sums_back,
-    sums_before,
     tile_decays,
 )
 
@@ -193,6 +193,26 @@ def inner_kernel(
     tl.store(decays_ptr + place_decays_KQR, ddecay_KQR, mask=is_row_1QR)
 
 
+@triton.jit
+def _add_four(a0, a1, a2, a3, b0, b1, b2, b3):
+    return a0 + b0, a1 + b1, a2 + b2, a3 + b3
+
+
+@triton.jit
+def _add_two(a0, a1, b0, b1):
+    return a0 + b0, a1 + b1
+
+
+@triton.jit
+def last_of_tiles(so_far_KQR):
+    """What the sums so far come to in each of the four tiles, [K] each: warps exchange them at one time."""
+    total_KQ = tl.sum(tl.where((tl.arange(0, TILE) == TILE - 1)[None, None, :], so_far_KQR, -0.0), 2)
+    tile = tl.arange(0, CHUNK // TILE)[None, :]
+    t0_KQ, t1_KQ = tl.where(tile == 0, total_KQ, 0.0), tl.where(tile == 1, total_KQ, 0.0)
+    t2_KQ, t3_KQ = tl.where(tile == 2, total_KQ, 0.0), tl.where(tile == 3, total_KQ, 0.0)
+    return tl.reduce((t0_KQ, t1_KQ, t2_KQ, t3_KQ), 1, _add_four)
+
+
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "walk_first", "walk_heads",
                                "lower_bound"])  # fmt: skip
 def gate_kernel(
@@ -200,10 +220,13 @@ def gate_kernel(
     dk_of_q_ptr, decays_of_k_ptr, dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
     T, H, chunks_of_row, first_head, heads, walk_first, walk_heads, lower_bound,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
+    STRIDE: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr, AHEAD: tl.constexpr,
 ):  # fmt: skip
     """One chunk of one head and SLICE of its key channels: keys as k°, and the gradients of k and of the gate.
 
-    Finds in `dk_ptr` what products of k, and in `dz_ptr` what the decays of products of q have given.
+    Finds in `dk_ptr` what products of k, and in `dz_ptr` what the decays of products of q have given. STRIDE is H·K as
+    a constant: a thread's sixteen rows then are one address and sixteen numbers. States come by BLOCK of their value
+    channels, past the registers. AHEAD loads what is added last before there is room for it to wait.
     """
     SLICES: tl.constexpr = K // SLICE
     program = tl.program_id(0)
@@ -216,45 +239,74 @@ def gate_kernel(
         return
     block = chunk.to(tl.int64) * H + head
     own = chunk.to(tl.int64) * heads + own_head
-    leaving_ptr += (chunk.to(tl.int64) * walk_heads + head - walk_first) * (V * K)
-    row_C, row_QR = tl.arange(0, CHUNK), rows_by_tile()
-    value_V, channel_K = tl.arange(0, V), tl.arange(0, SLICE)
-    is_row_1QR = (row_QR < end - start)[None, :, :]
-    place_KQR = (start * H + head) * K + first + places(row_QR * (H * K), channel_K, WARPS)
-    place_local_KQR = own * (CHUNK * K) + first + places(row_QR * K, channel_K, WARPS)
-    place_VK = first + value_V[:, None] * K + channel_K[None, :]
+    token = (start * H + head) * K + first
+    local = own * (CHUNK * K) + first
+    written_ptr += block * (V * CHUNK)
+    entering_ptr += block * (V * K) + first
+    leaving_ptr += (chunk.to(tl.int64) * walk_heads + head - walk_first) * (V * K) + first
+    row_C, channel_K, value_V = tl.arange(0, CHUNK), tl.arange(0, SLICE), tl.arange(0, BLOCK)
+    tile_Q1, row_11R = tl.arange(0, CHUNK // TILE)[:, None] * TILE, tl.arange(0, TILE)[None, None, :]
+    is_row_1QR = row_11R < (tl.minimum(end - start, CHUNK).to(tl.int32) - tile_Q1)[None, :, :]
+    place_KQ1, place_local_KQ1 = places(tile_Q1 * STRIDE, channel_K, WARPS), places(tile_Q1 * K, channel_K, WARPS)
+    k_ptrs, z_ptrs = k_ptr + token + place_KQ1 + row_11R * STRIDE, z_ptr + token + place_KQ1 + row_11R * STRIDE
+    dk_ptrs, dz_ptrs = dk_ptr + token + place_KQ1 + row_11R * STRIDE, dz_ptr + token + place_KQ1 + row_11R * STRIDE
+    dk_of_q_ptrs = dk_of_q_ptr + local + place_local_KQ1 + row_11R * K
+    decays_of_k_ptrs = decays_of_k_ptr + local + place_local_KQ1 + row_11R * K
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
     bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
 
-    written_VC = tl.load(written_ptr + block * (V * CHUNK) + value_V[:, None] * CHUNK + row_C[None, :])
-    leaving_VK = tl.load(leaving_ptr + place_VK)
-    entering_VK = tl.load(entering_ptr + block * (V * K) + place_VK)
-    z_KQR = tl.load(z_ptr + place_KQR, mask=is_row_1QR, other=float("-inf"))
-    k_KQR = tl.load(k_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, slope, lower_bound))
-    _, to_end_KQ, _, _, _ = level_factors(a0, a1, a2, a3, last)
-    dk_KQR = by_channel(tl.dot(tl.trans(written_VC), leaving_VK)) * to_end_KQ[:, :, None]
-    dk_KQR *= tl.exp2(-local_KQR)
-    ddecay_KQR = sums_before(k_KQR * dk_KQR)
-    dlast_K = tl.exp2(last) * tl.sum(entering_VK.to(tl.float32) * leaving_VK.to(tl.float32), 0)
-    ddecay_KQR += dlast_K[:, None, None]
+    # Rows past the end weigh nothing in sums over rows, for they are the last: only their decays have to be zero.
+    z_KQR = tl.load(z_ptrs, mask=is_row_1QR, other=float("-inf"))
+    dk_CK = tl.zeros([CHUNK, SLICE], tl.float32)
+    states_KK = tl.zeros([SLICE, SLICE], tl.float32)
+    for value in tl.range(0, V, BLOCK, num_stages=STAGES):
+        written_VC = tl.load(written_ptr + (value + value_V)[:, None] * CHUNK + row_C[None, :])
+        leaving_VK = tl.load(leaving_ptr + (value + value_V)[:, None] * K + channel_K[None, :])
+        entering_VK = tl.load(entering_ptr + (value + value_V)[:, None] * K + channel_K[None, :])
+        dk_CK = tl.dot(tl.trans(written_VC), leaving_VK, dk_CK)
+        states_KK = tl.dot(tl.trans(entering_VK), leaving_VK, states_KK)
+    # A product for its diagonal: ⟨S, dS'⟩ without a state in registers.
+    dlast_K = tl.sum(tl.where(channel_K[:, None] == channel_K[None, :], states_KK, 0.0), 1)
 
-    dk_KQR += tl.load(dk_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    dk_KQR += tl.load(dk_of_q_ptr + place_local_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    along_QR = tl.load(along_ptr + own * (2 * CHUNK) + CHUNK + row_QR)
-    dk_KQR -= k_KQR * along_QR[None, :, :]
-    tl.store(dk_ptr + place_KQR, dk_KQR.to(dk_ptr.dtype.element_ty), mask=is_row_1QR)
+    # Loaded behind the product, k decides how threads lie, and of what is large only the product has to be moved.
+    k_KQR = tl.load(k_ptrs, mask=is_row_1QR)
+    if AHEAD:
+        dk_of_k_KQR, dk_of_q_KQR = tl.load(dk_ptrs, mask=is_row_1QR), tl.load(dk_of_q_ptrs)
+    so_far_KQR = tl.cumsum(log2_decays(z_KQR, bias_K, slope, lower_bound), 2)
+    t0, t1, t2, t3 = last_of_tiles(so_far_KQR)
+    t2 += t3
+    t1 += t2
+    t0 += t1
+    to_end_KQR = tl.exp2(by_tile(t0, t1, t2, t3)[:, :, None] - so_far_KQR)
+    dlast_K *= tl.exp2(t0)
+    along_QR = tl.load(along_ptr + own * (2 * CHUNK) + CHUNK + rows_by_tile())
+    dk_KQR, k_KQR = by_channel(dk_CK), k_KQR.to(tl.float32)
+    kdk_KQR = dk_KQR * k_KQR * to_end_KQR
+    dk_KQR = dk_KQR * to_end_KQR - k_KQR * along_QR[None, :, :]
+    if AHEAD:
+        dz_of_q_KQR, dz_of_k_KQR = tl.load(dz_ptrs, mask=is_row_1QR), tl.load(decays_of_k_ptrs)
+    else:
+        dk_of_k_KQR, dk_of_q_KQR = tl.load(dk_ptrs, mask=is_row_1QR), tl.load(dk_of_q_ptrs)
+    dk_KQR += dk_of_k_KQR.to(tl.float32) + dk_of_q_KQR.to(tl.float32)
+    tl.store(dk_ptrs, dk_KQR.to(dk_ptr.dtype.element_ty), mask=is_row_1QR)
+    if not AHEAD:
+        dz_of_q_KQR, dz_of_k_KQR = tl.load(dz_ptrs, mask=is_row_1QR), tl.load(decays_of_k_ptrs)
+    # Read again, from L2, rather than kept.
+    z_KQR = tl.load(z_ptrs, mask=is_row_1QR)
 
-    # The gate, σ' = e^-x σ². Rows past the end are nobody's.
-    ddecay_KQR += tl.load(dz_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    ddecay_KQR += tl.load(decays_of_k_ptr + place_local_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    biased_KQR = tl.where(is_row_1QR, z_KQR.to(tl.float32) + bias_K[:, None, None], 0.0)
+    # The gate, σ' = e^-x σ², as near where σ is next to one. Rows past the end are nobody's.
+    so_far_KQR = tl.cumsum(kdk_KQR, 2)
+    ddecay_KQR = so_far_KQR - kdk_KQR + (dz_of_q_KQR.to(tl.float32) + dz_of_k_KQR.to(tl.float32))
+    t0, t1, t2, _ = last_of_tiles(so_far_KQR)
+    ddecay_KQR += by_tile(dlast_K, dlast_K + t0, dlast_K + (t0 + t1), dlast_K + (t0 + t1 + t2))[:, :, None]
+    biased_KQR = z_KQR.to(tl.float32) + bias_K[:, None, None]
     inverse_KQR = tl.exp2(tl.minimum((-LOG2E * slope) * biased_KQR, 100.0))
-    root_KQR = tl.rsqrt(1.0 + inverse_KQR)
-    root_KQR *= root_KQR
-    dz_KQR = ddecay_KQR * (lower_bound * slope) * (inverse_KQR * root_KQR) * root_KQR
+    sigma_KQR = tl.rsqrt(1.0 + inverse_KQR)
+    sigma_KQR *= sigma_KQR
+    dz_KQR = ddecay_KQR * (lower_bound * slope) * (inverse_KQR * sigma_KQR) * sigma_KQR
     dz_KQR = tl.where(is_row_1QR, dz_KQR, 0.0)
-    tl.store(dz_ptr + place_KQR, dz_KQR.to(dz_ptr.dtype.element_ty), mask=is_row_1QR)
-    tl.store(ddt_bias_ptr + block * K + first + channel_K, tl.sum(tl.sum(dz_KQR, 2), 1))
-    dA_log = tl.sum(tl.sum(tl.sum(dz_KQR * biased_KQR, 2), 1), 0)
-    tl.store(dA_log_ptr + block * SLICES + program % SLICES, dA_log)
+    tl.store(dz_ptrs, dz_KQR.to(dz_ptr.dtype.element_ty), mask=is_row_1QR)
+    dA_log_KQR = tl.where(is_row_1QR, dz_KQR * biased_KQR, 0.0)
+    ddt_bias_K, dA_log_K = tl.reduce((tl.sum(dz_KQR, 2), tl.sum(dA_log_KQR, 2)), 1, _add_two)
+    tl.store(ddt_bias_ptr + block * K + first + channel_K, ddt_bias_K)
+    tl.store(dA_log_ptr + block * SLICES + program % SLICES, tl.sum(dA_log_K, 0))

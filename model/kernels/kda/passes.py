@@ -59,7 +59,7 @@ def run_forward(
     prepare_kernel[(M * H,)](
         q, k, z, beta, A_log, dt_bias, rows, q_plus, k_plus, k_end, a, x, decay, lengths,
         sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
-        K, launch.slice, rows is not None, launch.num_warps, **launch.options(),
+        K, launch.slice, rows is not None, launch.num_warps, H * K, **launch.options(),
     )  # fmt: skip
     passed = across = q.new_empty(0, dtype=torch.float32)
     if sizes.cut:
@@ -161,7 +161,8 @@ def run_backward(
                 k, z, A_log, dt_bias, rows, along, written, entering, leaving, dk_of_q, decays_of_k,
                 dk, dz, dA_log_parts, ddt_bias_parts,
                 T, H, sizes.chunks_of_row, own_first, own, first, G, lower_bound,
-                K, V, launch.slice, packed, launch.num_warps, **launch.options(),
+                K, V, launch.slice, packed, launch.num_warps,
+                H * K, launch.block, launch.num_stages, launch.ahead, **launch.options(),
             )  # fmt: skip
             del dA, dP, along, dk_of_q, decays_of_k
         del leaving

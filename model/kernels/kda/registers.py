@@ -27,7 +27,16 @@ _WIDE = {"A_log", "dt_bias", "decay", "lengths", "initial", "passed", "final", "
 def compiled(name: str, head_dim: int, flags: dict[str, bool], launch: Launch | None = None) -> dict[str, int]:
     """Of one kernel of KDA, as `of_kernel` says. `flags` are constants of it such as PACKED, False unless given."""
     launch = launch or getattr(launches(head_dim, head_dim), name)
-    sizes = {"K": head_dim, "V": head_dim, "SLICE": launch.slice, "WARPS": launch.num_warps}
+    sizes = {
+        "K": head_dim,
+        "V": head_dim,
+        "SLICE": launch.slice,
+        "WARPS": launch.num_warps,
+        "STRIDE": 16 * head_dim,
+        "BLOCK": launch.block,
+        "STAGES": launch.num_stages,
+        "AHEAD": launch.ahead,
+    }
     arguments = {argument: argument.removesuffix("_ptr") for argument in KERNELS[name].arg_names}
     constants = {
         argument: launch.precision if argument == "PRECISION" else sizes.get(argument, flags.get(argument, False))

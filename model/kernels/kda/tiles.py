@@ -120,20 +120,29 @@ def log2_decays(z_KQR, bias_K, slope, lower_bound):
 
 
 @triton.jit
+def _add_five(a0, a1, a2, a3, a4, b0, b1, b2, b3, b4):
+    return a0 + b0, a1 + b1, a2 + b2, a3 + b3, a4 + b4
+
+
+@triton.jit
 def tile_decays(log2_decay_KQR):
-    """G inside each tile from its anchor on, plus the balance; the anchors, and G at the end of the chunk, [K] each."""
+    """G inside each tile from its anchor on, plus the balance; the anchors, and G at the end of the chunk, [K] each.
+
+    Warps exchange all five sums over tiles at one time.
+    """
     is_first = (tl.arange(0, TILE) == 0)[None, None, :]
     first_KQ = tl.sum(tl.where(is_first, log2_decay_KQR, -0.0), 2)
     total_KQ = tl.sum(log2_decay_KQR, 2)
     tile = tl.arange(0, CHUNK // TILE)[None, :]
-    g0 = tl.sum(tl.where(tile == 0, first_KQ, 0.0), 1)
-    g1 = tl.sum(tl.where(tile < 1, total_KQ, tl.where(tile == 1, first_KQ, 0.0)), 1)
-    g2 = tl.sum(tl.where(tile < 2, total_KQ, tl.where(tile == 2, first_KQ, 0.0)), 1)
-    g3 = tl.sum(tl.where(tile < 3, total_KQ, tl.where(tile == 3, first_KQ, 0.0)), 1)
+    g0_KQ = tl.where(tile == 0, first_KQ, 0.0)
+    g1_KQ = tl.where(tile < 1, total_KQ, tl.where(tile == 1, first_KQ, 0.0))
+    g2_KQ = tl.where(tile < 2, total_KQ, tl.where(tile == 2, first_KQ, 0.0))
+    g3_KQ = tl.where(tile < 3, total_KQ, tl.where(tile == 3, first_KQ, 0.0))
+    g0, g1, g2, g3, last = tl.reduce((g0_KQ, g1_KQ, g2_KQ, g3_KQ, total_KQ), 1, _add_five)
     a0, a1, a2, a3 = tl.floor(g0 + 0.5), tl.floor(g1 + 0.5), tl.floor(g2 + 0.5), tl.floor(g3 + 0.5)
     from_anchor_KQ = by_tile(g0 - a0, g1 - a1, g2 - a2, g3 - a3) + BALANCE
     local_KQR = tl.cumsum(tl.where(is_first, from_anchor_KQ[:, :, None], log2_decay_KQR), 2)
-    return local_KQR, a0, a1, a2, a3, tl.sum(total_KQ, 1)
+    return local_KQR, a0, a1, a2, a3, last
 
 
 @triton.jit
@@ -183,16 +192,3 @@ def sums_back(x_KQR):
     t3 = tl.sum(tl.where(tile == 3, total_KQ, 0.0), 1)
     later_KQ = by_tile(t3 + t2 + t1, t3 + t2, t3, tl.zeros_like(t3))
     return (total_KQ + later_KQ)[:, :, None] - so_far_KQR + x_KQR
-
-
-@triton.jit
-def sums_before(x_KQR):
-    """For each row the sum over all earlier rows of the chunk."""
-    so_far_KQR = tl.cumsum(x_KQR, 2)
-    total_KQ = tl.sum(x_KQR, 2)
-    tile = tl.arange(0, CHUNK // TILE)[None, :]
-    t0 = tl.sum(tl.where(tile == 0, total_KQ, 0.0), 1)
-    t1 = tl.sum(tl.where(tile == 1, total_KQ, 0.0), 1)
-    t2 = tl.sum(tl.where(tile == 2, total_KQ, 0.0), 1)
-    earlier_KQ = by_tile(tl.zeros_like(t0), t0, t0 + t1, t0 + t1 + t2)
-    return so_far_KQR - x_KQR + earlier_KQ[:, :, None]
