@@ -20,6 +20,9 @@ class Launch(Options):
 
     registers: int | None = None
 
+    joint: bool = False
+    """One program for the rows of q and of k (`across.py`), in the inner kernel alone."""
+
     precision: str = "tf32x3"
     """Of products of fp32, in `pass_on_kernel` alone."""
 
@@ -48,7 +51,7 @@ def launches(key_dim: int, value_dim: int) -> Launches:
             rows=Launch(num_warps=4, slice=64, registers=168),
             reverse=Launch(num_warps=8, num_stages=2, slice=128),
             pairs=Launch(num_warps=4),
-            inner=Launch(num_warps=4, slice=64),
+            inner=Launch(num_warps=4, slice=64, joint=True),
             gate=Launch(num_warps=4, slice=64),
             carry=Launch(num_warps=8, num_stages=3, slice=128),
             carry_back=Launch(num_warps=8, num_stages=2, slice=128),
@@ -61,7 +64,7 @@ def launches(key_dim: int, value_dim: int) -> Launches:
         rows=Launch(num_warps=4, slice=keys),
         reverse=Launch(num_warps=4, num_stages=2, slice=values),
         pairs=Launch(num_warps=4),
-        inner=Launch(num_warps=4, slice=keys),
+        inner=Launch(num_warps=4, slice=keys, joint=True),
         gate=Launch(num_warps=4, slice=keys),
         carry=Launch(num_warps=4, slice=min(keys, values)),
         carry_back=Launch(num_warps=4, num_stages=2, slice=values),

@@ -200,10 +200,12 @@ def gate_kernel(
     dk_of_q_ptr, decays_of_k_ptr, dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
     T, H, chunks_of_row, first_head, heads, walk_first, walk_heads, lower_bound,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
+    JOINT: tl.constexpr,
 ):  # fmt: skip
     """One chunk of one head and SLICE of its key channels: keys as k°, and the gradients of k and of the gate.
 
-    Finds in `dk_ptr` what products of k, and in `dz_ptr` what the decays of products of q have given.
+    Finds in `dk_ptr` what products of k, and in `dz_ptr` what the decays of products of q have given; if JOINT, what
+    those of q and of k have.
     """
     SLICES: tl.constexpr = K // SLICE
     program = tl.program_id(0)
@@ -240,14 +242,16 @@ def gate_kernel(
     ddecay_KQR += dlast_K[:, None, None]
 
     dk_KQR += tl.load(dk_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    dk_KQR += tl.load(dk_of_q_ptr + place_local_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    if not JOINT:
+        dk_KQR += tl.load(dk_of_q_ptr + place_local_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
     along_QR = tl.load(along_ptr + own * (2 * CHUNK) + CHUNK + row_QR)
     dk_KQR -= k_KQR * along_QR[None, :, :]
     tl.store(dk_ptr + place_KQR, dk_KQR.to(dk_ptr.dtype.element_ty), mask=is_row_1QR)
 
     # The gate, σ' = e^-x σ². Rows past the end are nobody's.
     ddecay_KQR += tl.load(dz_ptr + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    ddecay_KQR += tl.load(decays_of_k_ptr + place_local_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
+    if not JOINT:
+        ddecay_KQR += tl.load(decays_of_k_ptr + place_local_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
     biased_KQR = tl.where(is_row_1QR, z_KQR.to(tl.float32) + bias_K[:, None, None], 0.0)
     inverse_KQR = tl.exp2(tl.minimum((-LOG2E * slope) * biased_KQR, 100.0))
     root_KQR = tl.rsqrt(1.0 + inverse_KQR)
