@@ -1,4 +1,4 @@
-"""`inner_kernel` with channels first: every product has key channels as its rows and the rows of a chunk as its columns.
+"""`inner_kernel` with channels first: products have key channels as their rows and the rows of a chunk as their columns.
 
 What is multiplied with dA and dP then is a left operand, straight from registers in the layout of an accumulator, and
 what comes out lies as it is needed next: only what is stored changes its layout. What is loaded gets that layout by a
@@ -41,16 +41,30 @@ def channels_first(x_CK, same_CC):
 
 
 @triton.jit
+def rounded(x, OPERAND: tl.constexpr, UP: tl.constexpr):
+    """x in fp32, as it is in bf16 if operands are: to the nearest, halves away from zero, or else towards zero. What is
+    used as an operand and as a number is rounded so, since two numbers then are packed by one instruction."""
+    if tl.bfloat16 != OPERAND:
+        return x
+    bits = x.to(tl.int32, bitcast=True)
+    if UP:
+        bits += 0x8000
+    return (bits & -0x10000).to(tl.float32, bitcast=True)
+
+
+@triton.jit
 def sums(x_KC, takes_CC, PARTS: tl.constexpr):
     """Σ over rows of x, [K, C], where `takes` is one. In bf16, x is cut into parts of 8 bits."""
-    part_KC = x_KC.to(takes_CC.dtype)
-    sums_KC = tl.dot(part_KC, takes_CC)
-    if tl.bfloat16 == takes_CC.dtype:
-        for _ in tl.static_range(1, PARTS):
-            x_KC -= part_KC.to(tl.float32)
-            part_KC = x_KC.to(takes_CC.dtype)
-            sums_KC = tl.dot(part_KC, takes_CC, sums_KC)
-    return sums_KC
+    OPERAND: tl.constexpr = takes_CC.dtype
+    if tl.bfloat16 != OPERAND:
+        return tl.dot(x_KC, takes_CC)
+    part_KC = rounded(x_KC, OPERAND, False)
+    sums_KC = tl.dot(part_KC.to(OPERAND), takes_CC)
+    for _ in tl.static_range(2, PARTS):
+        x_KC -= part_KC
+        part_KC = rounded(x_KC, OPERAND, False)
+        sums_KC = tl.dot(part_KC.to(OPERAND), takes_CC, sums_KC)
+    return tl.dot((x_KC - part_KC).to(OPERAND), takes_CC, sums_KC)
 
 
 @triton.jit
@@ -89,19 +103,43 @@ def decays_across(z_KC, bias_K, slope, lower_bound, so_far_CC):
 
 
 @triton.jit
+def level_tiles(a0, a1, a2, a3):
+    """[K, C] each: from the anchor of a key to that of the next tile, from it to the second half, and from that to the
+    anchor of a row; and where these are not zero."""
+    zero = tl.zeros_like(a0)
+    to_next_KC = of_tiles(tl.exp2(a1 - a0), zero, tl.exp2(a3 - a2), zero)
+    to_half_KC = of_tiles(tl.exp2(a2 - a0), tl.exp2(a2 - a1), zero, zero)
+    from_half_KC = of_tiles(zero, zero, zero + 1.0, tl.exp2(a3 - a2))
+    tile_1C = (tl.arange(0, CHUNK) // TILE)[None, :]
+    return to_next_KC, to_half_KC, from_half_KC, tile_1C % 2 == 0, tile_1C < 2
+
+
+@triton.jit
 def left_rows(entering_VK, given_CV, pairs_CC, tile_pairs_CC, own_pairs_CC, k_up_KC, factor_C, a0, a1, a2, a3):
     """Gradients of the rows of q or k on the left of products, but for their own decays inside a tile, [K, C]."""
     OPERAND: tl.constexpr = k_up_KC.dtype
-    zero = tl.zeros_like(a0)
+    to_next_KC, to_half_KC, from_half_KC, even_1C, early_1C = level_tiles(a0, a1, a2, a3)
     from_start_KC = of_tiles(tl.exp2(a0 - BALANCE), tl.exp2(a1 - BALANCE), tl.exp2(a2 - BALANCE), tl.exp2(a3 - BALANCE))
-    to_half_KC = of_tiles(tl.exp2(a2 - a0), tl.exp2(a2 - a1), zero, zero)
-    from_half_KC = of_tiles(zero, zero, zero + 1.0, tl.exp2(a3 - a2))
-    to_next_KC = of_tiles(tl.exp2(a1 - a0), zero, tl.exp2(a3 - a2), zero)
     k_KC = k_up_KC.to(tl.float32)
-    left_KC = from_half_KC * tl.dot((k_KC * to_half_KC).to(OPERAND), tl.trans(pairs_CC))
-    left_KC += tl.dot(tl.trans(entering_VK), tl.trans(given_CV)) * from_start_KC * factor_C[None, :]
+    k_half_KC = tl.where(early_1C, k_KC * to_half_KC, 0.0).to(OPERAND)
+    left_KC = tl.dot(tl.trans(entering_VK), tl.trans(given_CV)) * from_start_KC * factor_C[None, :]
+    left_KC += tl.where(early_1C, -0.0, from_half_KC * tl.dot(k_half_KC, tl.trans(pairs_CC)))
     left_KC = tl.dot(k_up_KC, tl.trans(own_pairs_CC), left_KC)
-    return tl.dot((k_KC * to_next_KC).to(OPERAND), tl.trans(tile_pairs_CC), left_KC)
+    k_next_KC = tl.where(even_1C, k_KC * to_next_KC, 0.0).to(OPERAND)
+    return tl.dot(k_next_KC, tl.trans(tile_pairs_CC), left_KC)
+
+
+@triton.jit
+def add_right(right_KC, x_down_KC, pairs_CC, tile_pairs_CC, own_pairs_CC, a0, a1, a2, a3):
+    """What the rows of q or k, in fp32, give to the keys on the right of products, [K, C], added to `right`."""
+    OPERAND: tl.constexpr = pairs_CC.dtype
+    to_next_KC, to_half_KC, from_half_KC, even_1C, early_1C = level_tiles(a0, a1, a2, a3)
+    x_far_KC = tl.where(early_1C, 0.0, x_down_KC * from_half_KC).to(OPERAND)
+    x_down_KC = x_down_KC.to(OPERAND)
+    right_KC = tl.dot(x_down_KC, own_pairs_CC, right_KC)
+    right_KC += tl.where(early_1C, to_half_KC * tl.dot(x_far_KC, pairs_CC), -0.0)
+    right_KC += tl.where(even_1C, to_next_KC * tl.dot(x_down_KC, tile_pairs_CC), -0.0)
+    return right_KC
 
 
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "scale", "lower_bound"])
@@ -140,12 +178,15 @@ def joint_kernel(
     q_CK = tl.load(q_ptr + token + place_CK, mask=i < rows, other=0.0)
     same_CC = tl.load(ones_ptr + SAME + place_CC)
     so_far_CC = tl.load(ones_ptr + SO_FAR + place_CC)
-    dA_CC = tl.load(dA_ptr + own * (CHUNK * CHUNK) + place_CC)
-    dP_CC = tl.load(dP_ptr + own * (CHUNK * CHUNK) + place_CC)
     _, tiles_CC = level_masks()
     own_CC = (i // TILE) == (j // TILE)
-    own_dA_CC, tile_dA_CC = tl.where(own_CC, dA_CC, 0.0), tl.where(tiles_CC, dA_CC, 0.0)
-    own_dP_CC, tile_dP_CC = tl.where(own_CC, dP_CC, 0.0), tl.where(tiles_CC, dP_CC, 0.0)
+    dA_ptr += own * (CHUNK * CHUNK)
+    dP_ptr += own * (CHUNK * CHUNK)
+    dA_CC, dP_CC = tl.load(dA_ptr + place_CC), tl.load(dP_ptr + place_CC)
+    own_dA_CC = tl.load(dA_ptr + place_CC, mask=own_CC, other=0.0)
+    tile_dA_CC = tl.load(dA_ptr + place_CC, mask=tiles_CC, other=0.0)
+    own_dP_CC = tl.load(dP_ptr + place_CC, mask=own_CC, other=0.0)
+    tile_dP_CC = tl.load(dP_ptr + place_CC, mask=tiles_CC, other=0.0)
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
     bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
     # Zeros that the compiler does not know to be: what is wanted again is made again with them, and not kept.
@@ -161,7 +202,7 @@ def joint_kernel(
     left_KC = left_rows(entering_VK, given_CV, dA_CC, tile_dA_CC, own_dA_CC, k_up_KC, factor_C, a0, a1, a2, a3)
     x_KC = channels_first(q_CK, same_CC)
     down_KC = tl.exp2(local_KC)
-    dG_KC = (x_KC * down_KC).to(OPERAND).to(tl.float32) * left_KC
+    dG_KC = rounded(x_KC * down_KC, OPERAND, True) * left_KC
     along_C = tl.load(along_ptr + own * (2 * CHUNK) + row_C)
     dq_KC = left_KC * down_KC - x_KC * along_C[None, :]
     tl.store(dq_ptr + token + place_KC, dq_KC.to(OPERAND), mask=j < rows)
@@ -173,26 +214,18 @@ def joint_kernel(
     left_KC = left_rows(entering_VK, given_CV, dP_CC, tile_dP_CC, own_dP_CC, k_up_KC, factor_C, a0 + nothing, a1,
                         a2 + nothing, a3)  # fmt: skip
     down_KC = tl.exp2(local_KC)
-    x_down_KC = (channels_first(k_CK, same_CC) * down_KC).to(OPERAND)
-    dG_KC += x_down_KC.to(tl.float32) * left_KC
+    x_down_KC = rounded(channels_first(k_CK, same_CC) * down_KC, OPERAND, True)
+    dG_KC += x_down_KC * left_KC
     dk_KC = left_KC * down_KC
 
     # Keys on the right of products.
     nothing *= 2.0
     q_CK = tl.load(q_ptr + token + place_CK, mask=i < rows, other=0.0)
-    zero = tl.zeros_like(a0)
     a0 += nothing
     a2 += nothing
-    to_half_KC = of_tiles(tl.exp2(a2 - a0), tl.exp2(a2 - a1), zero, zero)
-    from_half_KC = of_tiles(zero, zero, zero + 1.0, tl.exp2(a3 - a2))
-    to_next_KC = of_tiles(tl.exp2(a1 - a0), zero, tl.exp2(a3 - a2), zero)
-    right_KC = to_half_KC * tl.dot((x_down_KC.to(tl.float32) * from_half_KC).to(OPERAND), dP_CC)
-    right_KC += to_next_KC * tl.dot(x_down_KC, tile_dP_CC)
-    right_KC = tl.dot(x_down_KC, own_dP_CC, right_KC)
-    x_down_KC = (channels_first(q_CK, same_CC) * tl.exp2(local_KC + nothing)).to(OPERAND)
-    right_KC += to_half_KC * tl.dot((x_down_KC.to(tl.float32) * from_half_KC).to(OPERAND), dA_CC)
-    right_KC += to_next_KC * tl.dot(x_down_KC, tile_dA_CC)
-    right_KC = tl.dot(x_down_KC, own_dA_CC, right_KC)
+    right_KC = add_right(tl.zeros([SLICE, CHUNK], tl.float32), x_down_KC, dP_CC, tile_dP_CC, own_dP_CC, a0, a1, a2, a3)
+    x_down_KC = rounded(channels_first(q_CK, same_CC) * tl.exp2(local_KC + nothing), OPERAND, True)
+    right_KC = add_right(right_KC, x_down_KC, dA_CC, tile_dA_CC, own_dA_CC, a0, a1, a2, a3)
     dG_KC -= k_up_KC.to(tl.float32) * right_KC
     dk_KC += right_KC * tl.exp2(-(local_KC + nothing))
     tl.store(dk_ptr + token + place_KC, dk_KC.to(OPERAND), mask=j < rows)
