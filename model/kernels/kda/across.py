@@ -1,4 +1,4 @@
-"""`inner_kernel` with channels first: products have key channels as their rows and the rows of a chunk as their columns.
+"""`inner_kernel` with channels first: in products they are the rows, and the rows of a chunk are the columns.
 
 What is multiplied with dA and dP then is a left operand, straight from registers in the layout of an accumulator, and
 what comes out lies as it is needed next: only what is stored changes its layout. What is loaded gets that layout by a
@@ -8,8 +8,8 @@ parts that are exact in bf16.
 A thread holds two channels of a quarter of the rows of every tile. What belongs to a channel and a tile is four vectors
 of channels, and which of them a register takes is known when it is compiled.
 
-In `joint_kernel` one program takes the rows of q and of k: decays and keys are made once, and what is handed to the
-gate is one gradient of k and one of the decays. In `across_kernel` there is one program for each, as in `inner_kernel`.
+One program takes the rows of q and of k: decays and keys are made once, and what is handed to the gate is one gradient
+of k and one of the decays.
 
 Letters: as in `forward.py`.
 """
@@ -83,7 +83,7 @@ def of_tiles(x0, x1, x2, x3):
 
 
 @triton.jit
-def decays_across(z_KC, bias_K, slope, lower_bound, so_far_CC):
+def decays_across(z_KC, bias_K, slope, lower_bound, so_far_CC, PARTS: tl.constexpr):
     """G inside each tile from its anchor on, plus the balance, [K, C], and the anchors, [K] each."""
     inverse = -1.0 / (lower_bound * LOG2E)
     power_KC = tl.exp2((-LOG2E * slope) * (z_KC + bias_K[:, None]))
@@ -91,7 +91,7 @@ def decays_across(z_KC, bias_K, slope, lower_bound, so_far_CC):
     log2_decay_KC = -root_KC * root_KC
     g0, g1 = row_of(log2_decay_KC, 0), row_of(log2_decay_KC, TILE)
     g2, g3 = row_of(log2_decay_KC, 2 * TILE), row_of(log2_decay_KC, 3 * TILE)
-    so_far_KC = sums(log2_decay_KC, so_far_CC, 3)
+    so_far_KC = sums(log2_decay_KC, so_far_CC, PARTS)
     earlier1 = row_of(so_far_KC, TILE - 1)
     earlier2 = earlier1 + row_of(so_far_KC, 2 * TILE - 1)
     earlier3 = earlier2 + row_of(so_far_KC, 3 * TILE - 1)
@@ -115,14 +115,15 @@ def level_tiles(a0, a1, a2, a3):
 
 
 @triton.jit
-def left_rows(entering_VK, given_CV, pairs_CC, tile_pairs_CC, own_pairs_CC, k_up_KC, factor_C, a0, a1, a2, a3):
-    """Gradients of the rows of q or k on the left of products, but for their own decays inside a tile, [K, C]."""
+def left_rows(state_KC, pairs_CC, tile_pairs_CC, own_pairs_CC, k_up_KC, factor_C, a0, a1, a2, a3):
+    """Gradients of the rows of q or k on the left of products, but for their own decays inside a tile, [K, C]. `state`
+    is their product with the state that enters the chunk."""
     OPERAND: tl.constexpr = k_up_KC.dtype
     to_next_KC, to_half_KC, from_half_KC, even_1C, early_1C = level_tiles(a0, a1, a2, a3)
     from_start_KC = of_tiles(tl.exp2(a0 - BALANCE), tl.exp2(a1 - BALANCE), tl.exp2(a2 - BALANCE), tl.exp2(a3 - BALANCE))
     k_KC = k_up_KC.to(tl.float32)
     k_half_KC = tl.where(early_1C, k_KC * to_half_KC, 0.0).to(OPERAND)
-    left_KC = tl.dot(tl.trans(entering_VK), tl.trans(given_CV)) * from_start_KC * factor_C[None, :]
+    left_KC = state_KC * from_start_KC * factor_C[None, :]
     left_KC += tl.where(early_1C, -0.0, from_half_KC * tl.dot(k_half_KC, tl.trans(pairs_CC)))
     left_KC = tl.dot(k_up_KC, tl.trans(own_pairs_CC), left_KC)
     k_next_KC = tl.where(even_1C, k_KC * to_next_KC, 0.0).to(OPERAND)
@@ -143,14 +144,18 @@ def add_right(right_KC, x_down_KC, pairs_CC, tile_pairs_CC, own_pairs_CC, a0, a1
 
 
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "scale", "lower_bound"])
-def joint_kernel(
+def inner_joint_kernel(
     q_ptr, k_ptr, z_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
     do_ptr, dv_ptr, entering_ptr, dA_ptr, dP_ptr, lengths_ptr, along_ptr, ones_ptr,
     dq_ptr, dk_ptr, decays_ptr,
     T, H, chunks_of_row, first_head, heads, scale, lower_bound,
-    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr,
+    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, AHEAD: tl.constexpr,
+    PARTS: tl.constexpr,
 ):  # fmt: skip
-    """One chunk of one head and SLICE of its key channels: dq, and what products of q and k give to k and the decays."""
+    """One chunk of one head and SLICE of its key channels: dq, and what products of q and k give to k and the decays.
+
+    With AHEAD the state and dO are loaded together with what is needed first. Decays are summed in PARTS.
+    """
     OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
     SLICES: tl.constexpr = K // SLICE
     program = tl.program_id(0)
@@ -173,11 +178,16 @@ def joint_kernel(
     place_KC = channel_K[:, None] + j * (H * K)
     place_CV = (start * H + head) * V + i * (H * V) + value_V[None, :]
 
+    entering_ptr += block * (V * K) + first + value_V[:, None] * K + channel_K[None, :]
+    if AHEAD:
+        entering_VK = tl.load(entering_ptr)
+        given_CV = tl.load(do_ptr + place_CV, mask=i < rows, other=0.0)
     z_CK = tl.load(z_ptr + token + place_CK, mask=i < rows, other=0.0)
     k_CK = tl.load(k_ptr + token + place_CK, mask=i < rows, other=0.0)
-    q_CK = tl.load(q_ptr + token + place_CK, mask=i < rows, other=0.0)
     same_CC = tl.load(ones_ptr + SAME + place_CC)
     so_far_CC = tl.load(ones_ptr + SO_FAR + place_CC)
+    if not AHEAD:
+        q_CK = tl.load(q_ptr + token + place_CK, mask=i < rows, other=0.0)
     _, tiles_CC = level_masks()
     own_CC = (i // TILE) == (j // TILE)
     dA_ptr += own * (CHUNK * CHUNK)
@@ -189,17 +199,23 @@ def joint_kernel(
     tile_dP_CC = tl.load(dP_ptr + place_CC, mask=tiles_CC, other=0.0)
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
     bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
+    if AHEAD:
+        state_KC = tl.dot(tl.trans(entering_VK), tl.trans(given_CV))
     # Zeros that the compiler does not know to be: what is wanted again is made again with them, and not kept.
     nothing = tl.minimum(rows, 0).to(tl.float32)
     z_KC = tl.where(j < rows, channels_first(z_CK, same_CC), float("-inf"))
-    local_KC, a0, a1, a2, a3 = decays_across(z_KC, bias_K, slope, lower_bound, so_far_CC)
+    local_KC, a0, a1, a2, a3 = decays_across(z_KC, bias_K, slope, lower_bound, so_far_CC, PARTS)
     k_up_KC = (channels_first(k_CK, same_CC) * tl.exp2(-local_KC)).to(OPERAND)
 
     # Rows on the left of products: from the state, and from keys, level by level. First those of q.
-    entering_VK = tl.load(entering_ptr + block * (V * K) + first + value_V[:, None] * K + channel_K[None, :])
-    given_CV = tl.load(do_ptr + place_CV, mask=i < rows, other=0.0)
+    if not AHEAD:
+        entering_VK = tl.load(entering_ptr)
+        given_CV = tl.load(do_ptr + place_CV, mask=i < rows, other=0.0)
+        state_KC = tl.dot(tl.trans(entering_VK), tl.trans(given_CV))
     factor_C = scale * tl.load(lengths_ptr + row_C)
-    left_KC = left_rows(entering_VK, given_CV, dA_CC, tile_dA_CC, own_dA_CC, k_up_KC, factor_C, a0, a1, a2, a3)
+    left_KC = left_rows(state_KC, dA_CC, tile_dA_CC, own_dA_CC, k_up_KC, factor_C, a0, a1, a2, a3)
+    if AHEAD:
+        q_CK = tl.load(q_ptr + token + place_CK, mask=i < rows, other=0.0)
     x_KC = channels_first(q_CK, same_CC)
     down_KC = tl.exp2(local_KC)
     dG_KC = rounded(x_KC * down_KC, OPERAND, True) * left_KC
@@ -211,7 +227,8 @@ def joint_kernel(
     k_CK = tl.load(k_ptr + token + place_CK, mask=i < rows, other=0.0)
     factor_C = -tl.load(lengths_ptr + CHUNK + row_C)
     local_KC += nothing
-    left_KC = left_rows(entering_VK, given_CV, dP_CC, tile_dP_CC, own_dP_CC, k_up_KC, factor_C, a0 + nothing, a1,
+    state_KC = tl.dot(tl.trans(entering_VK), tl.trans(given_CV))
+    left_KC = left_rows(state_KC, dP_CC, tile_dP_CC, own_dP_CC, k_up_KC, factor_C, a0 + nothing, a1,
                         a2 + nothing, a3)  # fmt: skip
     down_KC = tl.exp2(local_KC)
     x_down_KC = rounded(channels_first(k_CK, same_CC) * down_KC, OPERAND, True)

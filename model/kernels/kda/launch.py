@@ -23,6 +23,12 @@ class Launch(Options):
     joint: bool = False
     """One program for the rows of q and of k (`across.py`), in the inner kernel alone."""
 
+    ahead: bool = True
+    """Of such a program: the state is loaded together with what is needed first."""
+
+    parts: int = 3
+    """Of such a program: how many numbers of 8 bits stand for a decay. Two leave an error of 2^-16 of each decay."""
+
     precision: str = "tf32x3"
     """Of products of fp32, in `pass_on_kernel` alone."""
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from . import chunks
-from .across import joint_kernel, ones_of_rows
+from .across import inner_joint_kernel, ones_of_rows
 from .backward import reverse_kernel, rows_kernel
 from .chunks import CHUNK, batch_table, segments_of
 from .forward import prepare_kernel, scan_kernel
@@ -111,7 +111,8 @@ def run_backward(
     dA_log_parts = q.new_empty(M, H, key_slices, dtype=torch.float32)
     ddt_bias_parts = q.new_empty(M, H, K, dtype=torch.float32)
     ones = ones_of_rows(q.dtype, q.device) if table.inner.joint else None
-    for first, G, inner_groups in head_groups(M, sizes.Z if cut else 0, H, K, V, q.itemsize, z.itemsize):
+    groups = head_groups(M, sizes.Z if cut else 0, H, K, V, q.itemsize, z.itemsize, table.inner.joint)
+    for first, G, inner_groups in groups:
         k_end = q.new_empty(M, G, CHUNK, K)
         decay = q.new_empty(M, G, K, dtype=torch.float32)
         launch = table.rows
@@ -153,11 +154,11 @@ def run_backward(
             decays_of_k = z.new_empty(0 if table.inner.joint else (M, own, CHUNK, K))
             launch = table.inner
             if launch.joint:
-                joint_kernel[(M * own * (K // launch.slice),)](
+                inner_joint_kernel[(M * own * (K // launch.slice),)](
                     q, k, z, A_log, dt_bias, rows, do, dv, entering, dA, dP, lengths, along, ones,
                     dq, dk, dz,
                     T, H, sizes.chunks_of_row, own_first, own, scale, lower_bound,
-                    K, V, launch.slice, packed, **launch.options(),
+                    K, V, launch.slice, packed, launch.ahead, launch.parts, **launch.options(),
                 )  # fmt: skip
             else:
                 inner_kernel[(M * own * (K // launch.slice) * 2,)](
