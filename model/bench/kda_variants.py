@@ -46,7 +46,8 @@ SHAPES = {
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "inner": {
-        "4w": {}, "4w_r168": {"registers": 168}, "8w_r128": {"num_warps": 8, "registers": 128}, "8w": {"num_warps": 8},
+        "joint_ahead": {}, "joint": {"ahead": False}, "joint_8w_s128": {"num_warps": 8, "slice": 128},
+        "joint_ahead_two_parts": {"parts": 2}, "rows": {"joint": False},
     },
     "gate": {
         "4w_r128_b32_p4": {},

@@ -30,7 +30,8 @@ LIMITS = dict(zip(TENSORS, (0.005, 0.005, 0.008, 0.008, 0.008, 0.02, 0.02, 0.1, 
 """FLA's tolerances; but A_log and dt_bias are sums over all tokens in which most cancels at random gradients."""
 
 SHAPES = {"16x4096_h16_d128": (16, 4096, 16, 128), "1x65536_h16_d128": (1, 65536, 16, 128),
-          "1x262144_h16_d128": (1, 262144, 16, 128), "2x2048_h16_d128": (2, 2048, 16, 128), "2x8192_h8_d64": (2, 8192, 8, 64)}  # fmt: skip
+          "1x262144_h16_d128": (1, 262144, 16, 128), "2x2048_h16_d128": (2, 2048, 16, 128),
+          "2x8192_h8_d64": (2, 8192, 8, 64)}  # fmt: skip
 
 _PEERS = {"torch": "pytorch", "compiled": "pytorch_compiled"}
 

@@ -221,10 +221,12 @@ def gate_kernel(
     T, H, chunks_of_row, first_head, heads, walk_first, walk_heads, lower_bound,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
     STRIDE: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr, AHEAD: tl.constexpr,
+    JOINT: tl.constexpr,
 ):  # fmt: skip
     """One chunk of one head and SLICE of its key channels: keys as k°, and the gradients of k and of the gate.
 
-    Finds in `dk_ptr` what products of k, and in `dz_ptr` what the decays of products of q have given. STRIDE is H·K as
+    Finds in `dk_ptr` what products of k, and in `dz_ptr` what the decays of products of q have given; if JOINT, what
+    those of q and of k have. STRIDE is H·K as
     a constant: a thread's sixteen rows then are one address and sixteen numbers. States come by BLOCK of their value
     channels, past the registers. AHEAD loads what is added last before there is room for it to wait.
     """
@@ -271,7 +273,9 @@ def gate_kernel(
     # Loaded behind the product, k decides how threads lie, and of what is large only the product has to be moved.
     k_KQR = tl.load(k_ptrs, mask=is_row_1QR)
     if AHEAD:
-        dk_of_k_KQR, dk_of_q_KQR = tl.load(dk_ptrs, mask=is_row_1QR), tl.load(dk_of_q_ptrs)
+        dk_of_k_KQR = tl.load(dk_ptrs, mask=is_row_1QR)
+        if not JOINT:
+            dk_of_q_KQR = tl.load(dk_of_q_ptrs)
     so_far_KQR = tl.cumsum(log2_decays(z_KQR, bias_K, slope, lower_bound), 2)
     t0, t1, t2, t3 = last_of_tiles(so_far_KQR)
     t2 += t3
@@ -284,19 +288,30 @@ def gate_kernel(
     kdk_KQR = dk_KQR * k_KQR * to_end_KQR
     dk_KQR = dk_KQR * to_end_KQR - k_KQR * along_QR[None, :, :]
     if AHEAD:
-        dz_of_q_KQR, dz_of_k_KQR = tl.load(dz_ptrs, mask=is_row_1QR), tl.load(decays_of_k_ptrs)
+        dz_of_q_KQR = tl.load(dz_ptrs, mask=is_row_1QR)
+        if not JOINT:
+            dz_of_k_KQR = tl.load(decays_of_k_ptrs)
     else:
-        dk_of_k_KQR, dk_of_q_KQR = tl.load(dk_ptrs, mask=is_row_1QR), tl.load(dk_of_q_ptrs)
-    dk_KQR += dk_of_k_KQR.to(tl.float32) + dk_of_q_KQR.to(tl.float32)
+        dk_of_k_KQR = tl.load(dk_ptrs, mask=is_row_1QR)
+        if not JOINT:
+            dk_of_q_KQR = tl.load(dk_of_q_ptrs)
+    dk_KQR += dk_of_k_KQR.to(tl.float32)
+    if not JOINT:
+        dk_KQR += dk_of_q_KQR.to(tl.float32)
     tl.store(dk_ptrs, dk_KQR.to(dk_ptr.dtype.element_ty), mask=is_row_1QR)
     if not AHEAD:
-        dz_of_q_KQR, dz_of_k_KQR = tl.load(dz_ptrs, mask=is_row_1QR), tl.load(decays_of_k_ptrs)
+        dz_of_q_KQR = tl.load(dz_ptrs, mask=is_row_1QR)
+        if not JOINT:
+            dz_of_k_KQR = tl.load(decays_of_k_ptrs)
     # Read again, from L2, rather than kept.
     z_KQR = tl.load(z_ptrs, mask=is_row_1QR)
 
     # The gate, σ' = e^-x σ², as near where σ is next to one. Rows past the end are nobody's.
     so_far_KQR = tl.cumsum(kdk_KQR, 2)
-    ddecay_KQR = so_far_KQR - kdk_KQR + (dz_of_q_KQR.to(tl.float32) + dz_of_k_KQR.to(tl.float32))
+    given_KQR = dz_of_q_KQR.to(tl.float32)
+    if not JOINT:
+        given_KQR += dz_of_k_KQR.to(tl.float32)
+    ddecay_KQR = so_far_KQR - kdk_KQR + given_KQR
     t0, t1, t2, _ = last_of_tiles(so_far_KQR)
     ddecay_KQR += by_tile(dlast_K, dlast_K + t0, dlast_K + (t0 + t1), dlast_K + (t0 + t1 + t2))[:, :, None]
     biased_KQR = z_KQR.to(tl.float32) + bias_K[:, None, None]

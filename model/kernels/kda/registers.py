@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from ..registers import of_kernel
-from . import backward, forward, local, segments, step
+from . import across, backward, forward, local, segments, step
 from .launch import Launch, launches
 
 KERNELS = {
@@ -27,17 +27,13 @@ _WIDE = {"A_log", "dt_bias", "decay", "lengths", "initial", "passed", "final", "
 def compiled(name: str, head_dim: int, flags: dict[str, bool], launch: Launch | None = None) -> dict[str, int]:
     """Of one kernel of KDA, as `of_kernel` says. `flags` are constants of it such as PACKED, False unless given."""
     launch = launch or getattr(launches(head_dim, head_dim), name)
+    kernel = across.inner_joint_kernel if name == "inner" and launch.joint else KERNELS[name]
     sizes = {
-        "K": head_dim,
-        "V": head_dim,
-        "SLICE": launch.slice,
-        "WARPS": launch.num_warps,
-        "STRIDE": 16 * head_dim,
-        "BLOCK": launch.block,
-        "STAGES": launch.num_stages,
-        "AHEAD": launch.ahead,
-    }
-    arguments = {argument: argument.removesuffix("_ptr") for argument in KERNELS[name].arg_names}
+        "K": head_dim, "V": head_dim, "SLICE": launch.slice, "WARPS": launch.num_warps, "STRIDE": 16 * head_dim,
+        "BLOCK": launch.block, "STAGES": launch.num_stages, "AHEAD": launch.ahead, "PARTS": launch.parts,
+        "JOINT": launches(head_dim, head_dim).inner.joint,
+    }  # fmt: skip
+    arguments = {argument: argument.removesuffix("_ptr") for argument in kernel.arg_names}
     constants = {
         argument: launch.precision if argument == "PRECISION" else sizes.get(argument, flags.get(argument, False))
         for argument in arguments
@@ -48,7 +44,7 @@ def compiled(name: str, head_dim: int, flags: dict[str, bool], launch: Launch | 
         for argument, pointer in arguments.items()
         if pointer != argument
     }
-    return of_kernel(KERNELS[name], constants, {"scale": "fp32", "lower_bound": "fp32", **types}, launch.options())
+    return of_kernel(kernel, constants, {"scale": "fp32", "lower_bound": "fp32", **types}, launch.options())
 
 
 def main() -> None:
