@@ -19,6 +19,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -93,22 +95,26 @@ class Groups:
             self._tiles[device] = TileTable.of(self.bounds, device)
         return self._tiles[device]
 
-    def _on(self, name: str, device: torch.device, make: Callable[[], Tensor]) -> Tensor:
-        """What `make` makes on the CPU, on the device; kept, as every layer asks for it."""
+    def _on(self, name: str, device: torch.device, make: Callable[[], npt.NDArray[Any]]) -> Tensor:
+        """What `make` makes, on the device; kept, as every layer asks for it.
+
+        Made by NumPy: torch spreads such work over all cores, which then takes it several times as long.
+        """
         if (name, device) not in self._kept:
             with torch.inference_mode(False):
-                self._kept[name, device] = to_device(make().view(self.batch, self.length), device)
+                made = torch.from_numpy(make()).view(self.batch, self.length)
+                self._kept[name, device] = to_device(made, device)
         return self._kept[name, device]
 
-    def _make_inner(self) -> Tensor:
-        inner_N = torch.ones(self.batch * self.length, dtype=torch.bool)
-        inner_N[[end - 1 for start, end in pairwise(self.bounds) if end > start]] = False
+    def _make_inner(self) -> npt.NDArray[np.bool_]:
+        inner_N = np.ones(self.batch * self.length, dtype=np.bool_)
+        last = [end - 1 for start, end in pairwise(self.bounds) if end > start]
+        inner_N[np.asarray(last, dtype=np.int64)] = False
         return inner_N
 
-    def _make_places(self) -> Tensor:
-        edges = torch.tensor(self.bounds)
-        starts_N = torch.repeat_interleave(edges[:-1], edges.diff())
-        return (torch.arange(self.batch * self.length) - starts_N).int()
+    def _make_places(self) -> npt.NDArray[np.int32]:
+        edges = np.asarray(self.bounds)
+        return (np.arange(self.batch * self.length) - np.repeat(edges[:-1], np.diff(edges))).astype(np.int32)
 
 
 def attention(

@@ -215,7 +215,9 @@ class Trainer:
             objective = losses.next_token.total / weight
             if losses.next_next_token is not None:
                 objective = objective + options.next_next_weight * losses.next_next_token.total / ahead_weight
-            (objective * ranks.world).backward()  # sharded gradients are means over the ranks
+            # In this thread: another one would wait for the interpreter's lock at every launch.
+            with torch.autograd.set_multithreading_enabled(False):
+                (objective * ranks.world).backward()  # sharded gradients are means over the ranks
             metrics.add(microbatch, losses)
         metrics.vision_norm = total_norm(self.model.vision.parameters()) if self.model.vision else None
         norm = clip_gradients(self.model.parameters(), options.clip_norm)

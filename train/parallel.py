@@ -99,7 +99,7 @@ def shard(model: K3Model, ranks: Ranks, precision: str) -> None:
     """
     if ranks.mesh is None:
         if precision != "fp32":
-            raise ConfigError("precision: bf16 needs a GPU; on a CPU give --set precision=fp32")
+            raise ConfigError("precision: bf16 needs a GPU; on a CPU give --set precision=fp32 --set kernels=torch")
         return
     policy = MixedPrecisionPolicy(
         param_dtype=torch.bfloat16 if precision == "bf16" else None,

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -20,6 +22,8 @@ from ...kda.inputs import to_device
 
 SIZES = (64, 128)
 """Tokens of a tile."""
+
+Integers = npt.NDArray[np.int64]
 
 
 class TileTable:
@@ -38,16 +42,13 @@ class TileTable:
         """
         if len(bounds) < 2 or bounds[0] != 0 or any(end < start for start, end in pairwise(bounds)):
             raise ValueError(f"bounds must be two or more numbers that start at 0 and never fall, not {list(bounds)}")
+        made = [table for size in SIZES for table in _ordered(np.asarray(bounds, dtype=np.int64), size)]
         with torch.inference_mode(False):  # whoever trains with it keeps it for the backward pass
-            return TileTable._made(torch.tensor(bounds), device)
-
-    @staticmethod
-    def _made(edges: Tensor, device: torch.device | str) -> TileTable:
-        made = [table for size in SIZES for table in _ordered(edges, size)]
-        parts = iter(to_device(torch.cat(made).int(), device).split([len(table) for table in made]))
+            together = to_device(torch.from_numpy(np.concatenate(made, dtype=np.int32)), device)
+            parts = iter(together.split([len(table) for table in made]))
         tables = {size: [next(parts) for _ in range(3)] for size in SIZES}
         whole, earlier, later = ({size: tables[size][way] for size in SIZES} for way in range(3))
-        return TileTable(int(edges[-1]), whole, earlier, later)
+        return TileTable(bounds[-1], whole, earlier, later)
 
     @property
     def device(self) -> torch.device:
@@ -62,14 +63,16 @@ class TileTable:
         return (self._later if causal else self._whole)[size]
 
 
-def _ordered(edges_G: Tensor, size: int) -> list[Tensor]:
-    """The tiles three times: those of long groups first, those late in their group first, those early in it first."""
+def _ordered(edges_G: Integers, size: int) -> list[Integers]:
+    """The tiles three times: those of long groups first, those late in their group first, those early in it first.
+
+    In NumPy: torch spreads such work over all cores, which then takes it several times as long.
+    """
     starts_G, ends_G = edges_G[:-1], edges_G[1:]
     tiles_G = (ends_G - starts_G + size - 1) // size
-    start_M, end_M = (torch.repeat_interleave(x_G, tiles_G) for x_G in (starts_G, ends_G))
-    before_M = torch.repeat_interleave(tiles_G.cumsum(0) - tiles_G, tiles_G)
-    first_M = start_M + (torch.arange(len(start_M)) - before_M) * size
-    group_M = torch.repeat_interleave(torch.arange(len(tiles_G)), tiles_G)
-    table_M4 = torch.stack([first_M, start_M, end_M, group_M], dim=1)
+    group_M = np.repeat(np.arange(len(tiles_G)), tiles_G)
+    start_M, end_M, before_M = (x_G[group_M] for x_G in (starts_G, ends_G, tiles_G.cumsum() - tiles_G))
+    first_M = start_M + (np.arange(len(group_M)) - before_M) * size
+    table_M4 = np.stack([first_M, start_M, end_M, group_M], axis=1)
     works = (end_M - start_M, first_M - start_M, end_M - first_M)
-    return [table_M4[torch.argsort(work_M, descending=True, stable=True)] for work_M in works]
+    return [table_M4[np.argsort(-work_M, kind="stable")] for work_M in works]
