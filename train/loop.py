@@ -102,7 +102,7 @@ class Trainer:
         self.model.use_kernels(config.kernels)
         if config.compile == "blocks":
             compile_blocks(self.model)
-        parallel.shard(self.model, ranks, config.precision)
+        self.computing = parallel.shard(self.model, ranks, config.precision)
         options = config.optimiser
         self.optimizers = Optimizers(self.model, weight_decay=options.weight_decay, momentum=options.muon_momentum)
         self.qk_clip = QKClip(self.model, options.qk_clip, all_reduce_max=ranks.greatest) if options.qk_clip else None
@@ -182,8 +182,9 @@ class Trainer:
             done = step + 1
             stopping = self._agreed(asked_to_stop["now"]) or done == last
             if evaluate and (done % evaluate == 0 or done == total):
-                self.evaluator.evaluate(self.model, stage, done)
-                diagnose(self.model, microbatches[0], done, self.run, self.ranks)
+                with self.computing():
+                    self.evaluator.evaluate(self.model, stage, done)
+                    diagnose(self.model, microbatches[0], done, self.run, self.ranks)
             if done % every == 0 or stopping or done == total:
                 self._check_alike()
                 self.checkpoints.save(done, self._state(), {**self.facts(), "step": done})
@@ -211,12 +212,12 @@ class Trainer:
                 self.config.model, microbatch.tokens_1T, microbatch.weights_1T, ranks.device,
                 images=microbatch.images, groups=microbatch.groups, real_BT=microbatch.real_1T,
             )  # fmt: skip
-            losses = self.model.loss_of(batch, options.z_loss)
-            objective = losses.next_token.total / weight
-            if losses.next_next_token is not None:
-                objective = objective + options.next_next_weight * losses.next_next_token.total / ahead_weight
             # In this thread: another one would wait for the interpreter's lock at every launch.
-            with torch.autograd.set_multithreading_enabled(False):
+            with self.computing(), torch.autograd.set_multithreading_enabled(False):
+                losses = self.model.loss_of(batch, options.z_loss)
+                objective = losses.next_token.total / weight
+                if losses.next_next_token is not None:
+                    objective = objective + options.next_next_weight * losses.next_next_token.total / ahead_weight
                 (objective * ranks.world).backward()  # sharded gradients are means over the ranks
             metrics.add(microbatch, losses)
         metrics.vision_norm = total_norm(self.model.vision.parameters()) if self.model.vision else None

@@ -8,8 +8,8 @@ is. A rank that dies takes the others with it: torchrun ends them, and the last 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -21,6 +21,7 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard, register_f
 
 from ..model.config import ConfigError
 from ..model.transformer import K3Model, Layer
+from .half_copies import HalfCopies
 from .optim.sharding import whole
 
 _PATIENCE = timedelta(minutes=10)
@@ -32,7 +33,7 @@ class Ranks:
     """This process among all that train.
 
     Attributes:
-        mesh: None where nothing is sharded: one process on a CPU.
+        mesh: None where nothing is sharded: for one process.
         writers: a gloo group for threads that write checkpoints beside the training; None for one process.
     """
 
@@ -74,33 +75,29 @@ def started(device: str | None = None) -> Iterator[Ranks]:
     place = torch.device(device, int(os.environ.get("LOCAL_RANK", 0))) if device == "cuda" else torch.device(device)
     if device == "cuda":
         torch.cuda.set_device(place)
-    if world == 1 and device == "cpu":
+    if world == 1:
         yield Ranks(0, 1, place, None, None)
         return
-    backend = "nccl" if device == "cuda" else "gloo"
-    if world == 1:
-        dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
-    else:
-        dist.init_process_group(backend, timeout=_PATIENCE)
+    dist.init_process_group("nccl" if device == "cuda" else "gloo", timeout=_PATIENCE)
     try:
         mesh = dist.init_device_mesh(device, (world,), mesh_dim_names=("data",))
-        writers = dist.new_group(backend="gloo", timeout=_PATIENCE) if world > 1 else None
+        writers = dist.new_group(backend="gloo", timeout=_PATIENCE)
         yield Ranks(rank, world, place, mesh, writers)
     finally:
         dist.destroy_process_group()
 
 
-def shard(model: K3Model, ranks: Ranks, precision: str) -> None:
+def shard(model: K3Model, ranks: Ranks, precision: str) -> Callable[[], AbstractContextManager[None]]:
     """Divides the parameters among the ranks: every attention, every feed-forward, the vision encoder and the extra
     layer is gathered when it runs, and what is left (embedding, head, norms, mixes) at the start of a step.
 
-    For one rank there is nothing to gather, and all is one part: its bf16 copy is made once a forward by a few kernels,
-    where parts would make theirs twice, each by as many.
+    Returns what makes the context in which the model computes, forward and backward. For one rank there is nothing to
+    gather: there in bf16 copies take the parameters' place. Raises ConfigError for bf16 on a CPU.
     """
+    if precision == "bf16" and ranks.device.type == "cpu":
+        raise ConfigError("precision: bf16 needs a GPU; on a CPU give --set precision=fp32 --set kernels=torch")
     if ranks.mesh is None:
-        if precision != "fp32":
-            raise ConfigError("precision: bf16 needs a GPU; on a CPU give --set precision=fp32 --set kernels=torch")
-        return
+        return HalfCopies(model).in_place if precision == "bf16" else nullcontext
     policy = MixedPrecisionPolicy(
         param_dtype=torch.bfloat16 if precision == "bf16" else None,
         reduce_dtype=torch.float32, cast_forward_inputs=False,
@@ -108,11 +105,12 @@ def shard(model: K3Model, ranks: Ranks, precision: str) -> None:
     parts: list[torch.nn.Module | None] = [model.vision, model.mtp]
     parts += [part for layer in model.layers if isinstance(layer, Layer) for part in (layer.attention, layer.ffn)]
     for part in parts:
-        if part is not None and ranks.world > 1:
+        if part is not None:
             fully_shard(part, mesh=ranks.mesh, mp_policy=policy)
     fully_shard(model, mesh=ranks.mesh, mp_policy=policy)
     for method in ("loss", "loss_of", "logits"):
         register_fsdp_forward_method(model, method)
+    return nullcontext
 
 
 def gathered(model: K3Model, ranks: Ranks) -> dict[str, Tensor]:
