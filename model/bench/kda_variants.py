@@ -46,8 +46,8 @@ SHAPES = {
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "inner": {
-        "joint_ahead": {}, "joint": {"ahead": False}, "joint_8w_s128": {"num_warps": 8, "slice": 128},
-        "joint_ahead_two_parts": {"parts": 2}, "rows": {"joint": False},
+        "4w_s64_ahead": {}, "4w_s64": {"ahead": False}, "8w_s128_ahead": {"num_warps": 8, "slice": 128},
+        "4w_s64_ahead_two_parts": {"parts": 2},
     },
     "gate": {
         "4w_r128_b32_p4": {},

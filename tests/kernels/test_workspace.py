@@ -25,19 +25,19 @@ def test_a_training_step_takes_at_most_0_6_of_what_fla_takes():
     kept += chunk_count * H * (D * D * 2 + D * 64 * 2 + 2 * 64 * 64 * 2 + 2 * 64 * 4)  # for the backward pass
     gradients = inputs + chunk_count * H * (D + 2) * 4  # and the parts of those of dt_bias and A_log
     states = 2 * 16 * H * D * D * 4
-    groups = head_groups(chunk_count, 0, H, D, D, 2, 2)
-    peak = inputs + kept + gradients + states + workspace_bytes(chunk_count, 0, H, D, D, 2, 2)
+    groups = head_groups(chunk_count, 0, H, D, D, 2)
+    peak = inputs + kept + gradients + states + workspace_bytes(chunk_count, 0, H, D, D, 2)
     assert [(count, len(inner)) for _, count, inner in groups] == [(8, 1), (8, 1)]
     assert peak / GIB == pytest.approx(3.9298, abs=1e-4)
     assert peak <= 0.6 * 6.9 * GIB
 
 
 def test_a_group_of_the_walk_is_no_smaller_than_the_budget_makes_it():
-    one = HeadBytes.of(1024, 0, 128, 128, 2, 2)
+    one = HeadBytes.of(1024, 0, 128, 128, 2)
     assert one.walk == 1024 * (64 * 128 * 2 + 128 * 4 + 128 * 128 * 2)
-    assert head_groups(16, 0, 5, 64, 64, 2, 2) == [(0, 5, [(0, 5)])]
-    assert [count for _, count, _ in head_groups(16384, 509, 32, 128, 128, 2, 2)] == [1] * 32
-    for groups in (head_groups(1024, 0, 32, 128, 128, 2, 2), head_groups(4096, 61, 7, 64, 32, 2, 4)):
+    assert head_groups(16, 0, 5, 64, 64, 2) == [(0, 5, [(0, 5)])]
+    assert [count for _, count, _ in head_groups(16384, 509, 32, 128, 128, 2)] == [1] * 32
+    for groups in (head_groups(1024, 0, 32, 128, 128, 2), head_groups(4096, 61, 7, 64, 32, 2)):
         heads = [first + n for first, count, _ in groups for n in range(count)]
         inner = [first + n for *_, parts in groups for first, count in parts for n in range(count)]
         assert heads == inner == list(range(len(heads)))
@@ -74,11 +74,11 @@ def test_the_formula_is_what_is_allocated(monkeypatch):
         return tensor
 
     size = given[0].itemsize
-    one = HeadBytes.of(3, 0, 32, 32, size, size)
+    one = HeadBytes.of(3, 0, 32, 32, size)
     monkeypatch.setattr(workspace, "BUDGET", 2 * one.leaving + one.inner)
-    assert [(count, len(parts)) for _, count, parts in head_groups(3, 0, 3, 32, 32, size, size)] == [(1, 1), (2, 2)]
+    assert [(count, len(parts)) for _, count, parts in head_groups(3, 0, 3, 32, 32, size)] == [(1, 1), (2, 2)]
     new_empty = torch.Tensor.new_empty
     monkeypatch.setattr(torch.Tensor, "new_empty", counted)
     torch.autograd.grad(o.sum(), given[:7])
     parts = 3 * 3 * (32 + 1) * 4
-    assert held["most"] == parts + workspace_bytes(3, 0, 3, 32, 32, size, size)
+    assert held["most"] == parts + workspace_bytes(3, 0, 3, 32, 32, size)

@@ -24,15 +24,12 @@ class Launch(Options):
     block: int = 32
     """Of `gate_kernel`: value channels of states worked on at a time, `num_stages` of them on their way."""
 
-    joint: bool = False
-    """One program for the rows of q and of k (`across.py`), in the inner kernel alone."""
-
     ahead: bool = False
-    """Of such a program: the state is loaded together with what is needed first. Of `gate_kernel`: what it adds last is
+    """Of `inner_kernel`: the state is loaded together with what is needed first. Of `gate_kernel`: what it adds last is
     loaded before there is room for it to wait."""
 
     parts: int = 3
-    """Of such a program: how many numbers of 8 bits stand for a decay. Two leave an error of 2^-16 of each decay."""
+    """Of `inner_kernel`: how many numbers of 8 bits stand for a decay. Two leave an error of 2^-16 of each decay."""
 
     precision: str = "tf32x3"
     """Of products of fp32, in `pass_on_kernel` alone."""
@@ -63,7 +60,7 @@ def launches(key_dim: int, value_dim: int) -> Launches:
             rows=Launch(num_warps=4, slice=64, registers=168),
             reverse=Launch(num_warps=8, num_stages=2, slice=128),
             pairs=Launch(num_warps=4),
-            inner=Launch(num_warps=4, slice=64, joint=True, ahead=True),
+            inner=Launch(num_warps=4, slice=64, ahead=True),
             gate=Launch(num_warps=4, slice=64, registers=128, num_stages=4),
             carry=Launch(num_warps=8, num_stages=3, slice=128),
             carry_back=Launch(num_warps=8, num_stages=2, slice=128),
@@ -76,7 +73,7 @@ def launches(key_dim: int, value_dim: int) -> Launches:
         rows=Launch(num_warps=4, slice=keys),
         reverse=Launch(num_warps=4, num_stages=2, slice=values),
         pairs=Launch(num_warps=4),
-        inner=Launch(num_warps=4, slice=keys, joint=True, ahead=True),
+        inner=Launch(num_warps=4, slice=keys, ahead=True),
         gate=Launch(num_warps=4, slice=keys, registers=128, num_stages=4),
         carry=Launch(num_warps=4, slice=min(keys, values)),
         carry_back=Launch(num_warps=4, num_stages=2, slice=values),

@@ -1,4 +1,4 @@
-"""Backward of Kimi Delta Attention behind the walk: products of rows, what they give back to rows, and the gate.
+"""Backward of Kimi Delta Attention behind the walk: gradients of the products of rows, of k° and of the gate.
 
 The formulas are in `backward.py`. What scales a row may scale what it is multiplied with as well, so the rows' own
 products need no sum over channels:
@@ -10,8 +10,8 @@ They give the gradient of β and take the lengths of q and k out of theirs, and 
 The gradient of G needs no derivative of an exponential: each of q⁺, k⁺, k⁻, k° contributes ± itself times its
 gradient, and the last row of a chunk ⟨k°, dk°⟩ + γ_last ⟨S, dS'⟩ besides; and the gradient of a decay is the sum of
 that of G over its own and all later rows. In it a product of rows i and j, j ≤ i, counts for the decays between them
-alone: for those up to j it cancels. So both ends of a product are found by one program of `inner_kernel`, of dA for q
-and of dP for k, from the rows as they were rounded, and only the sums over rows are handed over, in which nothing is
+alone: for those up to j it cancels. So both ends of all products are found by one program of `inner_kernel`
+(`products.py`), from the rows as they were rounded, and only the sums over rows are handed over, in which nothing is
 left that cancels. What k° adds is a sum over earlier rows.
 
 Of A_log and dt_bias each program writes its part, and the parts are summed in a fixed order. A transposed product reads
@@ -27,17 +27,12 @@ from ..functions import LOG2E, sigmoid
 from .tiles import (
     CHUNK,
     TILE,
-    as_rows,
     by_channel,
     by_tile,
     chunk_rows,
-    level_factors,
-    level_masks,
     log2_decays,
     places,
     rows_by_tile,
-    sums_back,
-    tile_decays,
 )
 
 
@@ -91,108 +86,6 @@ def pairs_kernel(
     tl.store(along_ptr + own * (2 * CHUNK) + CHUNK + row_C, k_length_C * k_length_C * kdk_C)
 
 
-@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "scale", "lower_bound"])
-def inner_kernel(
-    q_ptr, k_ptr, z_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
-    do_ptr, dv_ptr, entering_ptr, dA_ptr, dP_ptr, lengths_ptr, along_ptr,
-    dq_ptr, dk_ptr, dk_of_q_ptr, decays_of_q_ptr, decays_of_k_ptr,
-    T, H, chunks_of_row, first_head, heads, scale, lower_bound,
-    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
-):  # fmt: skip
-    """One chunk of one head and SLICE of its key channels: the rows x⁺ of q or of k, and the keys they meet.
-
-    A program of q gives dq, what q's products add to dk, and what they add to the gradients of decays; one of k gives
-    what its products add to both. `decays_of_q` lies like z, `decays_of_k` and `dk_of_q` chunk by chunk.
-    """
-    OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
-    SLICES: tl.constexpr = K // SLICE
-    program = tl.program_id(0)
-    of_keys = program % 2 == 1
-    first = (program // 2 % SLICES) * SLICE
-    own_head = (program // 2 // SLICES) % heads
-    head = first_head + own_head
-    chunk = program // 2 // SLICES // heads
-    start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
-    if start >= end:
-        return
-    block = chunk.to(tl.int64) * H + head
-    own = chunk.to(tl.int64) * heads + own_head
-    token = (start * H + head) * K + first
-    local = own * (CHUNK * K) + first
-    lengths_ptr += block * (2 * CHUNK)
-    if of_keys:
-        given_ptr = dv_ptr
-        pairs_ptr = dP_ptr
-        x_ptr = k_ptr
-        dx_ptr = dk_ptr
-        decays_ptr = decays_of_k_ptr + local
-        lengths_ptr += CHUNK
-    else:
-        given_ptr = do_ptr
-        pairs_ptr = dA_ptr
-        x_ptr = q_ptr
-        dx_ptr = dq_ptr
-        decays_ptr = decays_of_q_ptr + token
-    slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
-    row_C, row_QR = tl.arange(0, CHUNK), rows_by_tile()
-    i, j = row_C[:, None], row_C[None, :]
-    value_V, channel_K = tl.arange(0, V), tl.arange(0, SLICE)
-    is_row_1QR = (row_QR < end - start)[None, :, :]
-    place_KQR = places(row_QR * (H * K), channel_K, WARPS)
-    pairs_ptrs = pairs_ptr + own * (CHUNK * CHUNK) + i * CHUNK + j
-    _, tiles_CC = level_masks()
-    own_CC = (i // TILE) == (j // TILE)
-
-    z_KQR = tl.load(z_ptr + token + place_KQR, mask=is_row_1QR, other=float("-inf"))
-    k_KQR = tl.load(k_ptr + token + place_KQR, mask=is_row_1QR, other=0.0)
-    bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
-    local_KQR, a0, a1, a2, a3, last = tile_decays(log2_decays(z_KQR, bias_K, slope, lower_bound))
-    from_start_KQ, _, to_next_KQ, to_half_KQ, from_half_KQ = level_factors(a0, a1, a2, a3, last)
-
-    # Rows on the left of products: from the state, and from keys, level by level.
-    k_up_KQR = k_KQR.to(tl.float32) * tl.exp2(-local_KQR)
-    k_next_CK = as_rows((k_up_KQR * to_next_KQ[:, :, None]).to(OPERAND))
-    k_half_CK = as_rows((k_up_KQR * to_half_KQ[:, :, None]).to(OPERAND))
-    k_up_KQR = k_up_KQR.to(OPERAND)
-    k_up_CK = as_rows(k_up_KQR)
-    place_CV = (start + i) * (H * V) + head * V + value_V[None, :]
-    given_CV = tl.load(given_ptr + place_CV, mask=i < end - start, other=0.0)
-    entering_VK = tl.load(entering_ptr + block * (V * K) + first + value_V[:, None] * K + channel_K[None, :])
-    factor_QR = tl.where(of_keys, -1.0, scale) * tl.load(lengths_ptr + row_QR)
-    left_KQR = by_channel(tl.dot(given_CV, entering_VK)) * from_start_KQ[:, :, None] * factor_QR[None, :, :]
-    left_KQR += from_half_KQ[:, :, None] * by_channel(tl.dot(tl.load(pairs_ptrs), k_half_CK))
-    level_CK = tl.dot(tl.load(pairs_ptrs, mask=own_CC, other=0.0), k_up_CK)
-    level_CK = tl.dot(tl.load(pairs_ptrs, mask=tiles_CC, other=0.0), k_next_CK, level_CK)
-    left_KQR += by_channel(level_CK)
-
-    # What is known of those rows, before there is more to hold.
-    x_KQR = tl.load(x_ptr + token + place_KQR, mask=is_row_1QR, other=0.0).to(tl.float32)
-    down_KQR = tl.exp2(local_KQR)
-    x_down_KQR = x_KQR * down_KQR
-    x_far_CK = as_rows((x_down_KQR * from_half_KQ[:, :, None]).to(OPERAND))
-    x_down_KQR = x_down_KQR.to(OPERAND)
-    x_down_CK = as_rows(x_down_KQR)
-    dG_KQR = x_down_KQR.to(tl.float32) * left_KQR
-    along_QR = tl.where(of_keys, 0.0, tl.load(along_ptr + own * (2 * CHUNK) + row_QR))
-    left_KQR = left_KQR * down_KQR - x_KQR * along_QR[None, :, :]
-
-    # Keys on the right of products.
-    right_KQR = to_half_KQ[:, :, None] * by_channel(tl.dot(tl.trans(tl.load(pairs_ptrs)), x_far_CK))
-    level_CK = tl.dot(tl.trans(tl.load(pairs_ptrs, mask=tiles_CC, other=0.0)), x_down_CK)
-    right_KQR += to_next_KQ[:, :, None] * by_channel(level_CK)
-    right_KQR += by_channel(tl.dot(tl.trans(tl.load(pairs_ptrs, mask=own_CC, other=0.0)), x_down_CK))
-    dG_KQR -= k_up_KQR.to(tl.float32) * right_KQR
-    right_KQR *= tl.exp2(-local_KQR)
-    place_local_KQR = local + places(row_QR * K, channel_K, WARPS)
-    tl.store(dk_of_q_ptr + place_local_KQR, right_KQR.to(OPERAND), mask=is_row_1QR & (of_keys == 0))
-    left_KQR += tl.where(of_keys, right_KQR, 0.0)
-    tl.store(dx_ptr + token + place_KQR, left_KQR.to(OPERAND), mask=is_row_1QR)
-
-    ddecay_KQR = sums_back(dG_KQR).to(decays_ptr.dtype.element_ty)
-    place_decays_KQR = places(row_QR * (tl.where(of_keys, 1, H) * K), channel_K, WARPS)
-    tl.store(decays_ptr + place_decays_KQR, ddecay_KQR, mask=is_row_1QR)
-
-
 @triton.jit
 def _add_four(a0, a1, a2, a3, b0, b1, b2, b3):
     return a0 + b0, a1 + b1, a2 + b2, a3 + b3
@@ -217,18 +110,16 @@ def last_of_tiles(so_far_KQR):
                                "lower_bound"])  # fmt: skip
 def gate_kernel(
     k_ptr, z_ptr, A_log_ptr, dt_bias_ptr, table_ptr, along_ptr, written_ptr, entering_ptr, leaving_ptr,
-    dk_of_q_ptr, decays_of_k_ptr, dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
+    dk_ptr, dz_ptr, dA_log_ptr, ddt_bias_ptr,
     T, H, chunks_of_row, first_head, heads, walk_first, walk_heads, lower_bound,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, PACKED: tl.constexpr, WARPS: tl.constexpr,
     STRIDE: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr, AHEAD: tl.constexpr,
-    JOINT: tl.constexpr,
 ):  # fmt: skip
     """One chunk of one head and SLICE of its key channels: keys as k°, and the gradients of k and of the gate.
 
-    Finds in `dk_ptr` what products of k, and in `dz_ptr` what the decays of products of q have given; if JOINT, what
-    those of q and of k have. STRIDE is H·K as
-    a constant: a thread's sixteen rows then are one address and sixteen numbers. States come by BLOCK of their value
-    channels, past the registers. AHEAD loads what is added last before there is room for it to wait.
+    Finds in `dk_ptr` what products of rows have given to keys, and in `dz_ptr` what they have given to decays. STRIDE
+    is H·K as a constant: a thread's sixteen rows then are one address and sixteen numbers. States come by BLOCK of
+    their value channels, past the registers. AHEAD loads what is added last before there is room for it to wait.
     """
     SLICES: tl.constexpr = K // SLICE
     program = tl.program_id(0)
@@ -242,18 +133,15 @@ def gate_kernel(
     block = chunk.to(tl.int64) * H + head
     own = chunk.to(tl.int64) * heads + own_head
     token = (start * H + head) * K + first
-    local = own * (CHUNK * K) + first
     written_ptr += block * (V * CHUNK)
     entering_ptr += block * (V * K) + first
     leaving_ptr += (chunk.to(tl.int64) * walk_heads + head - walk_first) * (V * K) + first
     row_C, channel_K, value_V = tl.arange(0, CHUNK), tl.arange(0, SLICE), tl.arange(0, BLOCK)
     tile_Q1, row_11R = tl.arange(0, CHUNK // TILE)[:, None] * TILE, tl.arange(0, TILE)[None, None, :]
     is_row_1QR = row_11R < (tl.minimum(end - start, CHUNK).to(tl.int32) - tile_Q1)[None, :, :]
-    place_KQ1, place_local_KQ1 = places(tile_Q1 * STRIDE, channel_K, WARPS), places(tile_Q1 * K, channel_K, WARPS)
+    place_KQ1 = places(tile_Q1 * STRIDE, channel_K, WARPS)
     k_ptrs, z_ptrs = k_ptr + token + place_KQ1 + row_11R * STRIDE, z_ptr + token + place_KQ1 + row_11R * STRIDE
     dk_ptrs, dz_ptrs = dk_ptr + token + place_KQ1 + row_11R * STRIDE, dz_ptr + token + place_KQ1 + row_11R * STRIDE
-    dk_of_q_ptrs = dk_of_q_ptr + local + place_local_KQ1 + row_11R * K
-    decays_of_k_ptrs = decays_of_k_ptr + local + place_local_KQ1 + row_11R * K
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
     bias_K = tl.load(dt_bias_ptr + head * K + first + channel_K).to(tl.float32)
 
@@ -273,9 +161,7 @@ def gate_kernel(
     # Loaded behind the product, k decides how threads lie, and of what is large only the product has to be moved.
     k_KQR = tl.load(k_ptrs, mask=is_row_1QR)
     if AHEAD:
-        dk_of_k_KQR = tl.load(dk_ptrs, mask=is_row_1QR)
-        if not JOINT:
-            dk_of_q_KQR = tl.load(dk_of_q_ptrs)
+        given_dk_KQR = tl.load(dk_ptrs, mask=is_row_1QR)
     so_far_KQR = tl.cumsum(log2_decays(z_KQR, bias_K, slope, lower_bound), 2)
     t0, t1, t2, t3 = last_of_tiles(so_far_KQR)
     t2 += t3
@@ -288,30 +174,19 @@ def gate_kernel(
     kdk_KQR = dk_KQR * k_KQR * to_end_KQR
     dk_KQR = dk_KQR * to_end_KQR - k_KQR * along_QR[None, :, :]
     if AHEAD:
-        dz_of_q_KQR = tl.load(dz_ptrs, mask=is_row_1QR)
-        if not JOINT:
-            dz_of_k_KQR = tl.load(decays_of_k_ptrs)
+        given_ddecay_KQR = tl.load(dz_ptrs, mask=is_row_1QR)
     else:
-        dk_of_k_KQR = tl.load(dk_ptrs, mask=is_row_1QR)
-        if not JOINT:
-            dk_of_q_KQR = tl.load(dk_of_q_ptrs)
-    dk_KQR += dk_of_k_KQR.to(tl.float32)
-    if not JOINT:
-        dk_KQR += dk_of_q_KQR.to(tl.float32)
+        given_dk_KQR = tl.load(dk_ptrs, mask=is_row_1QR)
+    dk_KQR += given_dk_KQR.to(tl.float32)
     tl.store(dk_ptrs, dk_KQR.to(dk_ptr.dtype.element_ty), mask=is_row_1QR)
     if not AHEAD:
-        dz_of_q_KQR = tl.load(dz_ptrs, mask=is_row_1QR)
-        if not JOINT:
-            dz_of_k_KQR = tl.load(decays_of_k_ptrs)
+        given_ddecay_KQR = tl.load(dz_ptrs, mask=is_row_1QR)
     # Read again, from L2, rather than kept.
     z_KQR = tl.load(z_ptrs, mask=is_row_1QR)
 
     # The gate, σ' = e^-x σ², as near where σ is next to one. Rows past the end are nobody's.
     so_far_KQR = tl.cumsum(kdk_KQR, 2)
-    given_KQR = dz_of_q_KQR.to(tl.float32)
-    if not JOINT:
-        given_KQR += dz_of_k_KQR.to(tl.float32)
-    ddecay_KQR = so_far_KQR - kdk_KQR + given_KQR
+    ddecay_KQR = so_far_KQR - kdk_KQR + given_ddecay_KQR.to(tl.float32)
     t0, t1, t2, _ = last_of_tiles(so_far_KQR)
     ddecay_KQR += by_tile(dlast_K, dlast_K + t0, dlast_K + (t0 + t1), dlast_K + (t0 + t1 + t2))[:, :, None]
     biased_KQR = z_KQR.to(tl.float32) + bias_K[:, None, None]

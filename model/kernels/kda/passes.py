@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from . import chunks
-from .across import inner_joint_kernel, ones_of_rows
 from .backward import reverse_kernel, rows_kernel
 from .chunks import CHUNK, batch_table, segments_of
 from .forward import prepare_kernel, scan_kernel
 from .launch import launches
-from .local import gate_kernel, inner_kernel, pairs_kernel
+from .local import gate_kernel, pairs_kernel
+from .products import inner_kernel, ones_of_rows
 from .segments import carry_back_kernel, carry_kernel, pass_on_kernel
 from .workspace import head_groups
 
@@ -110,9 +110,8 @@ def run_backward(
     dinitial = torch.empty_like(dfinal) if initial is not None else q.new_empty(0, dtype=torch.float32)
     dA_log_parts = q.new_empty(M, H, key_slices, dtype=torch.float32)
     ddt_bias_parts = q.new_empty(M, H, K, dtype=torch.float32)
-    ones = ones_of_rows(q.dtype, q.device) if table.inner.joint else None
-    groups = head_groups(M, sizes.Z if cut else 0, H, K, V, q.itemsize, z.itemsize, table.inner.joint)
-    for first, G, inner_groups in groups:
+    ones = ones_of_rows(q.dtype, q.device)
+    for first, G, inner_groups in head_groups(M, sizes.Z if cut else 0, H, K, V, q.itemsize):
         k_end = q.new_empty(M, G, CHUNK, K)
         decay = q.new_empty(M, G, K, dtype=torch.float32)
         launch = table.rows
@@ -150,32 +149,21 @@ def run_backward(
                 v, beta, o, do, written, dv, lengths, rows, dA, dP, along, dbeta,
                 T, H, sizes.chunks_of_row, own_first, own, scale, V, packed, **table.pairs.options(),
             )  # fmt: skip
-            dk_of_q = q.new_empty(0 if table.inner.joint else (M, own, CHUNK, K))
-            decays_of_k = z.new_empty(0 if table.inner.joint else (M, own, CHUNK, K))
             launch = table.inner
-            if launch.joint:
-                inner_joint_kernel[(M * own * (K // launch.slice),)](
-                    q, k, z, A_log, dt_bias, rows, do, dv, entering, dA, dP, lengths, along, ones,
-                    dq, dk, dz,
-                    T, H, sizes.chunks_of_row, own_first, own, scale, lower_bound,
-                    K, V, launch.slice, packed, launch.ahead, launch.parts, **launch.options(),
-                )  # fmt: skip
-            else:
-                inner_kernel[(M * own * (K // launch.slice) * 2,)](
-                    q, k, z, A_log, dt_bias, rows, do, dv, entering, dA, dP, lengths, along,
-                    dq, dk, dk_of_q, dz, decays_of_k,
-                    T, H, sizes.chunks_of_row, own_first, own, scale, lower_bound,
-                    K, V, launch.slice, packed, launch.num_warps, **launch.options(),
-                )  # fmt: skip
+            inner_kernel[(M * own * (K // launch.slice),)](
+                q, k, z, A_log, dt_bias, rows, do, dv, entering, dA, dP, lengths, along, ones, dq, dk, dz,
+                T, H, sizes.chunks_of_row, own_first, own, scale, lower_bound,
+                K, V, launch.slice, packed, launch.ahead, launch.parts, **launch.options(),
+            )  # fmt: skip
             launch = table.gate
             gate_kernel[(M * own * (K // launch.slice),)](
-                k, z, A_log, dt_bias, rows, along, written, entering, leaving, dk_of_q, decays_of_k,
+                k, z, A_log, dt_bias, rows, along, written, entering, leaving,
                 dk, dz, dA_log_parts, ddt_bias_parts,
                 T, H, sizes.chunks_of_row, own_first, own, first, G, lower_bound,
                 K, V, launch.slice, packed, launch.num_warps,
-                H * K, launch.block, launch.num_stages, launch.ahead, table.inner.joint, **launch.options(),
+                H * K, launch.block, launch.num_stages, launch.ahead, **launch.options(),
             )  # fmt: skip
-            del dA, dP, along, dk_of_q, decays_of_k
+            del dA, dP, along
         del leaving
     dA_log = dA_log_parts.sum((0, 2)).to(A_log.dtype)
     ddt_bias = ddt_bias_parts.sum(0).flatten().to(dt_bias.dtype)

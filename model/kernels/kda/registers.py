@@ -10,12 +10,12 @@ from __future__ import annotations
 import sys
 
 from ..registers import of_kernel
-from . import across, backward, forward, local, segments, step
+from . import backward, forward, local, products, segments, step
 from .launch import Launch, launches
 
 KERNELS = {
     "prepare": forward.prepare_kernel, "scan": forward.scan_kernel, "rows": backward.rows_kernel,
-    "reverse": backward.reverse_kernel, "pairs": local.pairs_kernel, "inner": local.inner_kernel,
+    "reverse": backward.reverse_kernel, "pairs": local.pairs_kernel, "inner": products.inner_kernel,
     "gate": local.gate_kernel, "carry": segments.carry_kernel, "carry_back": segments.carry_back_kernel,
     "pass_on": segments.pass_on_kernel, "step": step.step_kernel,
 }  # fmt: skip
@@ -27,11 +27,10 @@ _WIDE = {"A_log", "dt_bias", "decay", "lengths", "initial", "passed", "final", "
 def compiled(name: str, head_dim: int, flags: dict[str, bool], launch: Launch | None = None) -> dict[str, int]:
     """Of one kernel of KDA, as `of_kernel` says. `flags` are constants of it such as PACKED, False unless given."""
     launch = launch or getattr(launches(head_dim, head_dim), name)
-    kernel = across.inner_joint_kernel if name == "inner" and launch.joint else KERNELS[name]
+    kernel = KERNELS[name]
     sizes = {
         "K": head_dim, "V": head_dim, "SLICE": launch.slice, "WARPS": launch.num_warps, "STRIDE": 16 * head_dim,
         "BLOCK": launch.block, "STAGES": launch.num_stages, "AHEAD": launch.ahead, "PARTS": launch.parts,
-        "JOINT": launches(head_dim, head_dim).inner.joint,
     }  # fmt: skip
     arguments = {argument: argument.removesuffix("_ptr") for argument in kernel.arg_names}
     constants = {

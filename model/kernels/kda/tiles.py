@@ -22,7 +22,7 @@ Products between tiles are made on two levels, each one dense 64 × 64 product o
 
 Layout. Threads take rows first: loads are [K, Q, R], channels by tiles by rows of a tile, and a thread holds the 16
 rows of one tile for one to four channels, which a warp still reads as whole lines. Sums over the rows of a tile then
-need no exchange between threads.
+need no exchange between threads. (`products.py` alone has channels first, and its own sums.)
 
 Letters: C = 64 rows of a chunk, K key channels, R = 16 rows of a tile, Q = 4 tiles.
 """
@@ -176,19 +176,3 @@ def level_masks():
     """[C, C] each: pairs of rows of different halves, and of different tiles of one half."""
     i, j = tl.arange(0, CHUNK)[:, None], tl.arange(0, CHUNK)[None, :]
     return (i // 32) != (j // 32), ((i // 32) == (j // 32)) & ((i // TILE) != (j // TILE))
-
-
-@triton.jit
-def sums_back(x_KQR):
-    """For each row the sum over it and all later rows of the chunk.
-
-    A tile's total is the last of the sums so far, so that rows after the last that is not zero get zero.
-    """
-    so_far_KQR = tl.cumsum(x_KQR, 2)
-    total_KQ = tl.sum(tl.where((tl.arange(0, TILE) == TILE - 1)[None, None, :], so_far_KQR, -0.0), 2)
-    tile = tl.arange(0, CHUNK // TILE)[None, :]
-    t1 = tl.sum(tl.where(tile == 1, total_KQ, 0.0), 1)
-    t2 = tl.sum(tl.where(tile == 2, total_KQ, 0.0), 1)
-    t3 = tl.sum(tl.where(tile == 3, total_KQ, 0.0), 1)
-    later_KQ = by_tile(t3 + t2 + t1, t3 + t2, t3, tl.zeros_like(t3))
-    return (total_KQ + later_KQ)[:, :, None] - so_far_KQR + x_KQR

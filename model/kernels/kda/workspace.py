@@ -4,8 +4,7 @@ What is held for the heads of a group, in bytes of one head:
 
     walk      k° and γ_last, later freed; the gradients of the states that leave chunks, until the group's end; with
               segments also what they carry and are passed
-    inner     dA, dP and the rows' own products; where rows of q and k are not worked on together (`joint`), two rows of
-              key channels
+    inner     dA, dP and the rows' own products
 
 A group of the walk is worked on in as many groups of the inner kernels as the rest of the budget asks for. Groups are
 large, for the walk has one program a sequence and head; they give bit for bit the results of one group, since no
@@ -37,15 +36,13 @@ class HeadBytes:
     inner: int
 
     @staticmethod
-    def of(chunks: int, segments: int, key_dim: int, value_dim: int, activation: int, gate: int,
-           joint: bool = True) -> HeadBytes:  # fmt: skip
-        """`activation` and `gate` are the bytes of one number of q and of z; no segments where nothing is cut."""
-        rows = 0 if joint else key_dim * (activation + gate)
+    def of(chunks: int, segments: int, key_dim: int, value_dim: int, activation: int) -> HeadBytes:
+        """`activation` is the bytes of one number of q; no segments where nothing is cut."""
         return HeadBytes(
             rows=chunks * key_dim * (CHUNK * activation + 4),
             segments=2 * segments * value_dim * key_dim * 4,
             leaving=chunks * value_dim * key_dim * activation,
-            inner=chunks * CHUNK * (2 * CHUNK * activation + 2 * 4 + rows),
+            inner=chunks * CHUNK * (2 * CHUNK * activation + 2 * 4),
         )
 
     @property
@@ -54,11 +51,10 @@ class HeadBytes:
 
 
 def head_groups(
-    chunks: int, segments: int, heads: int, key_dim: int, value_dim: int, activation: int, gate: int,
-    joint: bool = True,
+    chunks: int, segments: int, heads: int, key_dim: int, value_dim: int, activation: int
 ) -> list[tuple[int, int, list[tuple[int, int]]]]:  # fmt: skip
     """For each group of the walk its first head, how many, and the same of each of its inner groups."""
-    one = HeadBytes.of(chunks, segments, key_dim, value_dim, activation, gate, joint)
+    one = HeadBytes.of(chunks, segments, key_dim, value_dim, activation)
     walk = min(BUDGET // one.walk, (BUDGET - one.inner) // one.leaving)
     found = []
     for first, count in _even(0, heads, walk):
@@ -67,12 +63,11 @@ def head_groups(
 
 
 def workspace_bytes(
-    chunks: int, segments: int, heads: int, key_dim: int, value_dim: int, activation: int, gate: int,
-    joint: bool = True,
+    chunks: int, segments: int, heads: int, key_dim: int, value_dim: int, activation: int
 ) -> int:  # fmt: skip
     """The most that groups hold at one time."""
-    one = HeadBytes.of(chunks, segments, key_dim, value_dim, activation, gate, joint)
-    groups = head_groups(chunks, segments, heads, key_dim, value_dim, activation, gate, joint)
+    one = HeadBytes.of(chunks, segments, key_dim, value_dim, activation)
+    groups = head_groups(chunks, segments, heads, key_dim, value_dim, activation)
     return max(
         max(count * one.walk, count * one.leaving + max(own for _, own in inner) * one.inner)
         for _, count, inner in groups

@@ -1,15 +1,20 @@
-"""`inner_kernel` with channels first: in products they are the rows, and the rows of a chunk are the columns.
+"""Backward of Kimi Delta Attention: what products of rows give back to the rows and to their decays.
 
-What is multiplied with dA and dP then is a left operand, straight from registers in the layout of an accumulator, and
-what comes out lies as it is needed next: only what is stored changes its layout. What is loaded gets that layout by a
-product with the identity, and sums over rows are products with ones and zeros (`ones_of_rows`), of numbers cut into
-parts that are exact in bf16.
+The formulas are in `backward.py` (inner), why both ends of a product are found together in `local.py`. One program
+takes the rows of q and of k: decays and keys are made once, and what is handed to the gate is one gradient of k and one
+of the decays.
+
+Channels come first here: in products they are the rows, and the rows of a chunk are the columns. What is multiplied
+with dA and dP then is a left operand, straight from registers in the layout of an accumulator, and what comes out lies
+as it is needed next: only what is stored changes its layout. What is loaded gets that layout by a product with the
+identity, and sums over rows are products with ones and zeros (`ones_of_rows`), of numbers cut into parts that are exact
+in bf16.
 
 A thread holds two channels of a quarter of the rows of every tile. What belongs to a channel and a tile is four vectors
 of channels, and which of them a register takes is known when it is compiled.
 
-One program takes the rows of q and of k: decays and keys are made once, and what is handed to the gate is one gradient
-of k and one of the decays.
+FLOPs for a token of a head, K = V = 128: 66K with states, 197K with dA and dP, 82K for the layout of what is loaded and
+82K for sums over rows. q and k are read twice, the second time from L2, rather than kept.
 
 Letters: as in `forward.py`.
 """
@@ -87,7 +92,7 @@ def of_tiles(x0, x1, x2, x3):
 
 
 @triton.jit
-def decays_across(z_KC, bias_K, slope, lower_bound, so_far_CC, PARTS: tl.constexpr):
+def local_decays(z_KC, bias_K, slope, lower_bound, so_far_CC, PARTS: tl.constexpr):
     """G inside each tile from its anchor on, plus the balance, [K, C], and the anchors, [K] each."""
     inverse = -1.0 / (lower_bound * LOG2E)
     power_KC = tl.exp2((-LOG2E * slope) * (z_KC + bias_K[:, None]))
@@ -148,7 +153,7 @@ def add_right(right_KC, x_down_KC, pairs_CC, tile_pairs_CC, own_pairs_CC, a0, a1
 
 
 @triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "scale", "lower_bound"])
-def inner_joint_kernel(
+def inner_kernel(
     q_ptr, k_ptr, z_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
     do_ptr, dv_ptr, entering_ptr, dA_ptr, dP_ptr, lengths_ptr, along_ptr, ones_ptr,
     dq_ptr, dk_ptr, decays_ptr,
@@ -208,7 +213,7 @@ def inner_joint_kernel(
     # Zeros that the compiler does not know to be: what is wanted again is made again with them, and not kept.
     nothing = tl.minimum(rows, 0).to(tl.float32)
     z_KC = tl.where(j < rows, channels_first(z_CK, same_CC), float("-inf"))
-    local_KC, a0, a1, a2, a3 = decays_across(z_KC, bias_K, slope, lower_bound, so_far_CC, PARTS)
+    local_KC, a0, a1, a2, a3 = local_decays(z_KC, bias_K, slope, lower_bound, so_far_CC, PARTS)
     k_up_KC = (channels_first(k_CK, same_CC) * tl.exp2(-local_KC)).to(OPERAND)
 
     # Rows on the left of products: from the state, and from keys, level by level. First those of q.
