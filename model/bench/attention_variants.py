@@ -1,13 +1,14 @@
 """Attention over groups at the sizes of models: right or not, how long beside FlexAttention, other launches.
 
-    python -m k3data.model.bench.attention_variants          prints one JSON; at most 150 s on an H200
+    python -m k3data.model.bench.attention_variants [--seconds N]    prints one JSON; at most 150 s on an H200
 
 First errors against fp64 (RMS / RMS), of the kernels and of `model.attention`, which takes FlexAttention; whether bits
 come again: in a second run, alone as packed, behind a million tokens, whatever follows. Then milliseconds of both in
 one run, at 32,768 tokens in documents of 1,500, of 8,192 and in one. TFLOP/s of a kernel count the products that it
 makes, those of `forward` and `backward` what an attention needs: 2 K + 2 V and 6 K + 4 V a pair of tokens and a head.
 At last other launches, each held against the results of the table's (`over` counts tensors that are not within 0.01 of
-them). What raises is written down as its message, and the rest goes on; nothing is started after `SECONDS`.
+them). What raises is written down as its message, and the rest goes on; nothing is started after N seconds, `SECONDS`
+unless given. Each finding goes to stderr as it comes.
 
 Without a GPU the same is rehearsed at tiny sizes, and times are zero.
 
@@ -16,7 +17,6 @@ Letters: N tokens, H heads, K channels of queries and keys, V channels of values
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,7 +32,7 @@ from ..attention import attention as by_operators
 from ..kernels.attention import TileTable, attention, op
 from ..kernels.attention.launch import Launches, launches
 from .oracles import relative_rms
-from .study import DEVICE, GPU, Study, compile_by_processes, kernel_ms, median_ms, patched
+from .study import DEVICE, GPU, Study, command_line, compile_by_processes, kernel_ms, median_ms, patched
 
 SECONDS = 150.0
 DTYPE = torch.bfloat16 if GPU else torch.float32
@@ -131,7 +131,7 @@ def study(seconds: float) -> dict[str, Any]:
     findings = Study(seconds)
     note = findings.note
     if GPU:
-        note("compile", partial(compile_by_processes, f"{__package__}.attention_variants", 60))
+        note("compile", partial(compile_by_processes, f"{__package__}.attention_variants", min(60.0, seconds / 2)))
     for name in CHECKED:
         note(f"errors.{name}", partial(_errors, name))
     note("bitwise", partial(_bitwise, next(iter(SHAPES.values()))))
@@ -286,7 +286,4 @@ def _variant(name: str, kernel: str, launched: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--warm"]:
-        warm(int(sys.argv[2]), int(sys.argv[3]))
-    else:
-        print(json.dumps(study(SECONDS)))
+    command_line(study, SECONDS, warm)

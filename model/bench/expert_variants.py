@@ -1,11 +1,11 @@
 """The kernels of the experts at the sizes of models: right or not, how long each takes, and launched in other ways.
 
-    python -m k3data.model.bench.expert_variants          prints one JSON; at most five minutes on an H200
+    python -m k3data.model.bench.expert_variants [--seconds N]    prints one JSON; at most five minutes on an H200
 
 First every way is compiled, by as many processes as there are cores for. Then: errors against fp64, what must hold bit
 for bit, times and memory of whole passes and of each kernel; then size by size the PyTorch operators under
 torch.compile, and other launches of one kernel after the other. What raises is written down as its message, and the
-rest goes on; nothing is started after `SECONDS`.
+rest goes on; nothing is started after N seconds, `SECONDS` unless given. Each finding goes to stderr as it comes.
 
 Without a GPU the same is rehearsed at tiny sizes, and times are zero.
 
@@ -14,7 +14,6 @@ Letters: N tokens, K experts of a token, M = N·K rows, E experts, L latent widt
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,7 +33,7 @@ from ..kernels.moe.ordering import Order, order
 from ..norm import RMSNorm
 from ..router import Routes
 from .oracles import relative_rms
-from .study import DEVICE, GPU, Study, compile_by_processes, kernel_ms, patched
+from .study import DEVICE, GPU, Study, command_line, compile_by_processes, kernel_ms, patched
 
 SECONDS = 240.0
 DTYPE = torch.bfloat16 if GPU else torch.float32
@@ -160,7 +159,7 @@ def study(seconds: float) -> dict[str, Any]:
     findings = Study(seconds)
     note = findings.note
     if GPU:
-        note("compile", partial(compile_by_processes, f"{__package__}.expert_variants", 90))
+        note("compile", partial(compile_by_processes, f"{__package__}.expert_variants", min(90.0, seconds / 2)))
     for name, shape in SHAPES.items():
         note(f"errors.{name}", partial(_errors, shape))
     note("bitwise", partial(_bitwise, next(iter(SHAPES.values()))))
@@ -282,7 +281,4 @@ def _variant(shape: Shape, kernel: str, changes: dict[str, Any]) -> dict[str, An
 
 
 if __name__ == "__main__":
-    if "--warm" in sys.argv:
-        warm(int(sys.argv[2]), int(sys.argv[3]))
-    else:
-        print(json.dumps(study(SECONDS)))
+    command_line(study, SECONDS, warm)

@@ -1,11 +1,12 @@
 """The fused kernels at the sizes of models: how long each takes, how many bytes a second that is, other launches.
 
-    python -m k3data.model.bench.fused_variants          prints one JSON; about two minutes on an H200
+    python -m k3data.model.bench.fused_variants [--seconds N]    prints one JSON; about two minutes on an H200
 
 Of each case, first the kernels as the table launches them, in milliseconds and GB/s of what has to be moved at least;
 then other launches, one after the other, each held against the results of the table's (`over` counts the tensors that
 are not within 0.01 of them). What raises is written down as its message, and the rest goes on; nothing is started after
-`SECONDS`. (Whether the table's results are right is for the tests and `bench.layers`.)
+N seconds, `SECONDS` unless given. Each finding goes to stderr as it comes. (Whether the table's results are right is
+for the tests and `bench.layers`.)
 
 Without a GPU the same is rehearsed at tiny sizes, and times are zero.
 
@@ -14,7 +15,6 @@ Letters: N tokens, D channels of a row.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -37,7 +37,7 @@ from ..kernels.fused import (
     situ_glu,
 )
 from .oracles import relative_rms
-from .study import DEVICE, GPU, Study, kernel_ms, patched
+from .study import DEVICE, GPU, Study, command_line, kernel_ms, patched
 
 SECONDS = 150.0
 DTYPE = torch.bfloat16 if GPU else torch.float32
@@ -232,4 +232,4 @@ def _variant(name: str, backward: bool, launched: Callable[[], Any]) -> dict[str
 
 
 if __name__ == "__main__":
-    print(json.dumps(study(SECONDS)))
+    command_line(study, SECONDS)

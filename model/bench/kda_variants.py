@@ -1,18 +1,18 @@
 """KDA's kernels launched in other ways, beside each other: right or not, how long each kernel takes, how much memory.
 
-    python -m k3data.model.bench.kda_variants          prints one JSON; about two minutes on an H200
+    python -m k3data.model.bench.kda_variants [--seconds N]    prints one JSON; about two minutes on an H200
 
 First every way is compiled, by as many processes as there are cores for, since a compiler's time is most of it. Then,
 in this order: errors against fp64, what must hold bit for bit, times and memory of whole passes and of each kernel,
 other launches of one kernel after the other, other cuts of one long sequence, other budgets. What raises is written
-down as its message, and the rest goes on; nothing is started after `SECONDS`.
+down as its message, and the rest goes on; nothing is started after N seconds, `SECONDS` unless given. Each finding goes
+to stderr as it comes.
 
 Without a GPU the same is rehearsed at tiny sizes, and times are zero.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ from ..kernels.kda.launch import Launch
 from .kernels import LIMITS, TENSORS, composed, errors, operands_of, results_and_gradients, results_by_place
 from .kernels import measure as measure_passes
 from .oracles import relative_rms
-from .study import DEVICE, GPU, Study, compile_by_processes, kernel_ms, patched
+from .study import DEVICE, GPU, Study, command_line, compile_by_processes, kernel_ms, patched
 
 NAME = "kda-variants"
 SUMMARY = "KDA's kernels launched in other ways, and other cuts and budgets, beside each other"
@@ -104,7 +104,7 @@ def study(seconds: float) -> dict[str, Any]:
     findings = Study(seconds)
     note = findings.note
     if GPU:
-        note("compile", partial(compile_by_processes, f"{__package__}.kda_variants", 80))
+        note("compile", partial(compile_by_processes, f"{__package__}.kda_variants", min(80.0, seconds / 2)))
     for head_dim in (128, 64, 32) if GPU else (32,):
         note(f"errors.d{head_dim}", partial(_errors, head_dim))
     note("errors.segments", _errors_of_segments)
@@ -259,7 +259,4 @@ def _budget(mib: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    if "--warm" in sys.argv:
-        warm(int(sys.argv[2]), int(sys.argv[3]))
-    else:
-        print(json.dumps(study(SECONDS)))
+    command_line(study, SECONDS, warm)

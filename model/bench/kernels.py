@@ -4,12 +4,14 @@ No head size is timed unless it has been found right: results and gradients agai
 at every gate. Times are medians of CUDA events, after a warm-up; `forward_backward` is both passes, with all gradients.
 fla's first call for a number of heads tunes for minutes, so it runs at one number and only where it is installed.
 Experts, mixes, convolutions, gates and the loss are those of `layers`, beside PyTorch's operators, eager and compiled.
+Figures go to stderr as they come, one JSON object a line: a run that is cut off has not lost them.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -20,7 +22,7 @@ from ..kda.chunked import kda_chunked
 from ..kda.gate import bounded_log_decay
 from . import layers
 from .oracles import GATES, relative_rms
-from .study import median_ms
+from .study import median_ms, say
 
 NAME = "kernels"
 SUMMARY = "KDA and parts of a layer on a GPU: errors against fp64, times and memory beside PyTorch and fla"
@@ -36,49 +38,78 @@ SHAPES = {"16x4096_h16_d128": (16, 4096, 16, 128), "1x65536_h16_d128": (1, 65536
 _PEERS = {"torch": "pytorch", "compiled": "pytorch_compiled"}
 
 
+@dataclass
+class Found:
+    """Figures of the kernels, and those of their peers under the same keys."""
+
+    figures: dict[str, float] = field(default_factory=dict)
+    peers: dict[str, dict[str, float]] = field(default_factory=lambda: {"pytorch": {}})
+
+    def add(self, new: dict[str, float], peer: str | None = None) -> None:
+        say(new if peer is None else {peer: new})
+        (self.figures if peer is None else self.peers.setdefault(peer, {})).update(new)
+
+
 def run(quick: bool) -> dict[str, Any]:
     if not torch.cuda.is_available():
         raise UserError("benchmark kernels needs a GPU, and there is none")
     from ..kernels.kda import kda
 
-    figures: dict[str, float] = {}
+    found = Found()
     started = time.perf_counter()
     operands = operands_of(1, 64, 2, 128, 128, "initial", device="cuda")
     results_and_gradients(kda, operands)
     torch.cuda.synchronize()
-    figures["first_call_seconds"] = round(time.perf_counter() - started, 2)
-    right = set()
-    for head_dim in (128,) if quick else (128, 64, 32):
-        found = errors(kda, head_dim)
-        figures |= {f"d{head_dim}_rms_{name}": error for name, error in found.items()}
-        wrong = [name for name, limit in LIMITS.items() if not found[name] <= limit]
-        figures[f"d{head_dim}_tensors_over_the_limit"] = len(wrong)
-        if not wrong:
-            right.add(head_dim)
+    found.add({"first_call_seconds": round(time.perf_counter() - started, 2)})
+    right = _right(found, kda, (128,) if quick else (128, 64, 32))
     if 128 not in right:
-        raise AssertionError(f"at head size 128, over the limit: { {n: figures[f'd128_rms_{n}'] for n in LIMITS} }")
-    peers: dict[str, dict[str, float]] = {"pytorch": {}}
+        raise AssertionError(
+            f"at head size 128, over the limit: { {n: found.figures[f'd128_rms_{n}'] for n in LIMITS} }"
+        )
     fla = _fla()
     if fla is not None:
-        peers["fla"] = {f"d128_h16_rms_{name}": error for name, error in errors(fla, 128, heads=16).items()}
-        figures |= {f"d128_h16_rms_{name}": error for name, error in errors(kda, 128, heads=16).items()}
-    for key, shape in list(SHAPES.items())[: 1 if quick else None]:
-        if shape[-1] not in right:
-            continue
-        figures |= measure(key, kda, shape)
+        found.add({f"d128_h16_rms_{name}": error for name, error in errors(fla, 128, heads=16).items()}, "fla")
+        found.add({f"d128_h16_rms_{name}": error for name, error in errors(kda, 128, heads=16).items()})
+    shapes = {key: shape for key, shape in SHAPES.items() if shape[-1] in right}
+    _shapes(found, kda, fla, dict(list(shapes.items())[: 1 if quick else None]))
+    _parts(found, ["norm"] if quick else [])
+    return {"figures": found.figures, "peers": found.peers}
+
+
+def _right(found: Found, kda: Callable[..., Any], head_dims: tuple[int, ...]) -> set[int]:
+    """Head sizes at which no tensor is over its limit."""
+    right = set()
+    for head_dim in head_dims:
+        rms = errors(kda, head_dim)
+        wrong = [name for name, limit in LIMITS.items() if not rms[name] <= limit]
+        figures = {f"d{head_dim}_rms_{name}": error for name, error in rms.items()}
+        found.add(figures | {f"d{head_dim}_tensors_over_the_limit": len(wrong)})
+        if not wrong:
+            right.add(head_dim)
+    return right
+
+
+def _shapes(
+    found: Found, kda: Callable[..., Any], fla: Callable[..., Any] | None, shapes: dict[str, tuple[int, int, int, int]]
+) -> None:  # fmt: skip
+    for key, shape in shapes.items():
+        found.add(measure(key, kda, shape))
         if shape[0] * shape[1] <= 65536:  # more would not fit
-            peers["pytorch"] |= measure(key, composed, shape, repeats=3)
+            found.add(measure(key, composed, shape, repeats=3), "pytorch")
         if fla is not None and shape[2:] == (16, 128):
-            peers["fla"] |= measure(key, fla, shape)
-    for part, found in layers.main(["norm"] if quick else [])["parts"].items():
-        if "failed" in found:
-            raise AssertionError(f"{part}: {found['failed']}")
-        figures[f"{part}_tensors_over_the_limit"] = len(found.get("over", []))
+            found.add(measure(key, fla, shape), "fla")
+
+
+def _parts(found: Found, names: list[str]) -> None:
+    """`layers` has printed them, each as it came."""
+    for part, figures in layers.main(names)["parts"].items():
+        if "failed" in figures:
+            raise AssertionError(f"{part}: {figures['failed']}")
+        found.figures[f"{part}_tensors_over_the_limit"] = len(figures.get("over", []))
         for kind in ("forward_ms", "forward_backward_ms", "kept_mib"):
-            for way, value in found.get(kind, {}).items():
-                into = figures if way == "kernels" else peers.setdefault(_PEERS[way], {})
+            for way, value in figures.get(kind, {}).items():
+                into = found.figures if way == "kernels" else found.peers.setdefault(_PEERS[way], {})
                 into[f"{part}_{kind}"] = value
-    return {"figures": figures, "peers": peers}
 
 
 def operands_of(

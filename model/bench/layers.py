@@ -6,7 +6,8 @@ A part is a method of a module whose `kernels` are "triton" or "torch": the same
 gradients at its outputs. Errors come first (RMS / RMS of every output and gradient, beside those of PyTorch's operators
 in bf16); a part that is further off than twice theirs is not timed. Then the three are timed in turns, in one process:
 medians of CUDA events of forward, and of forward and backward; and the bytes that a forward keeps for its backward.
-What raises is written down as its message, and the rest goes on; nothing is begun after `SECONDS`.
+What raises is written down as its message, and the rest goes on; nothing is begun after `SECONDS`. Each part's figures
+go to stderr as they come.
 
 Without a GPU the same is rehearsed at tiny sizes, in fp32, and there are no times.
 """
@@ -38,7 +39,7 @@ from ..norm import RMSNorm
 from ..operators import HasKernels, use_kernels
 from ..transformer import Layer
 from .oracles import relative_rms
-from .study import events_ms
+from .study import events_ms, say
 
 SECONDS = 200.0
 _GPU = torch.cuda.is_available()
@@ -73,7 +74,7 @@ def main(names: list[str]) -> dict[str, Any]:
             found[name] = figures_of(PARTS[name]())
         except (RuntimeError, ValueError, AssertionError) as error:
             found[name] = {"failed": " ".join(f"{type(error).__name__}: {error}".split())[:600]}
-        print(name, json.dumps(found[name]), file=sys.stderr, flush=True)
+        say({name: found[name]})
     return {"torch": torch.__version__, "device": torch.cuda.get_device_name() if _GPU else "CPU", "parts": found}
 
 

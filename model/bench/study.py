@@ -3,16 +3,20 @@
 study = Study(200)
 study.note("errors.d128", lambda: {"o": 0.004, "dq": 0.003})
 print(json.dumps(study.done()))
+
+What is found goes to stderr as it comes, one JSON object a line: a study that is cut off has not lost it.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +24,11 @@ import torch
 
 GPU = torch.cuda.is_available()
 DEVICE = "cuda" if GPU else "cpu"
+
+
+def say(found: dict[str, Any]) -> None:
+    """As one line of JSON, at once."""
+    print(json.dumps(found), file=sys.stderr, flush=True)
 
 
 class Study:
@@ -33,16 +42,39 @@ class Study:
     def note(self, name: str, work: Callable[[], dict[str, Any]]) -> None:
         begun = time.perf_counter()
         if begun - self.started > self.seconds:
-            self.found[name] = "no time"
+            self._add({name: "no time"})
             return
         try:
-            self.found.update({f"{name}.{key}": value for key, value in work().items()})
+            new = {f"{name}.{key}": value for key, value in work().items()}
         except Exception as error:
-            self.found[name] = f"{type(error).__name__}: {str(error)[-300:]}"
-        self.found[f"{name}.seconds"] = round(time.perf_counter() - begun, 2)
+            new = {name: f"{type(error).__name__}: {str(error)[-300:]}"}
+        self._add(new | {f"{name}.seconds": round(time.perf_counter() - begun, 2)})
+
+    def _add(self, new: dict[str, Any]) -> None:
+        self.found.update(new)
+        say(new)
 
     def done(self) -> dict[str, Any]:
         return self.found | {"seconds": round(time.perf_counter() - self.started, 1)}
+
+
+def command_line(
+    study: Callable[[float], dict[str, Any]], seconds: float, warm: Callable[[int, int], None] | None = None,
+    arguments: Sequence[str] | None = None,
+) -> None:  # fmt: skip
+    """Prints what the study finds, as one JSON; with `--warm n of`, for `compile_by_processes`, compiles a part of it.
+
+    `seconds` are those of the study unless `--seconds N` says others.
+    """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=seconds, metavar="N", help="nothing is begun after these")
+    if warm is not None:
+        parser.add_argument("--warm", type=int, nargs=2, metavar=("n", "of"), help="compile every of-th way, from n on")
+    given = parser.parse_args(arguments)
+    if warm is not None and given.warm is not None:
+        warm(*given.warm)
+    else:
+        print(json.dumps(study(given.seconds)))
 
 
 def compile_by_processes(module: str, patience: float) -> dict[str, int]:
