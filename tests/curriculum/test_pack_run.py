@@ -230,3 +230,9 @@ def test_the_shipped_recipes_are_read(name):
     packing = [job for job in recipe.jobs if job.name in stages]
     for at, job in enumerate(packing):
         assert job.sources[0].build.after == [one.name for one in packing[:at]]
+
+
+def test_the_smallest_scattered_task_has_windows_to_hold_out():
+    jobs = {job.name: job.sources[0].build for job in recipes.load(find("recall")).jobs}
+    assert (jobs["windows"].split, jobs["windows_held_out"].split) == ("train", "val")
+    assert jobs["windows"].window == jobs["windows_held_out"].window == jobs["recall"].stage.window == 1024
