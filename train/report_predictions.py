@@ -25,6 +25,7 @@ from .report_run import RunData, number
 LIMIT = 24
 _SIDE = 512
 _TEXT, _WORDS = 6_000, 1_500
+_ASKED, _ASKED_LINES = 400, 6
 """Characters of a text that the page holds, and words up to which differences are sought word by word."""
 _FRAME = re.compile(r"<\|media_begin\|>.*?<\|media_end\|>", re.DOTALL)
 _PAD = re.compile(r"^.*?<\|media_end\|>", re.DOTALL)
@@ -146,12 +147,18 @@ def _control(run: RunData, one: dict[str, Any], item: dict[str, Any]) -> str:
 
 
 def asked_for(prompt: str) -> str:
-    """What a person would have asked, without the marks of the conversation and with [picture] for a picture."""
+    """What a person would have asked, without the marks of the conversation and with [picture] for a picture.
+
+    Of a long text the last lines: that is where the question stands.
+    """
     text = _FRAME.sub("[picture] ", prompt)
     if "<|media_end|>" in text:  # the prompt's beginning, and that of its picture, was cut off
         text = _PAD.sub("[picture] ", text)
     text = _ROLES.sub(" ", text).strip()
-    return text if len(text) <= 600 else "… " + text[-600:]
+    if len(text) <= _ASKED and text.count("\n") < _ASKED_LINES:
+        return text
+    lines = [line for line in text[-_ASKED:].splitlines() if line.strip()]
+    return "… " + "\n".join(lines[-_ASKED_LINES:])
 
 
 def differences(truth: str, answer: str) -> tuple[str, str]:

@@ -395,7 +395,9 @@ def test_the_question_is_read_without_the_marks_of_a_conversation():
     assert asked_for(prompt) == "[picture] Draw <this>."
     assert asked_for(prompt[60:]) == "[picture] Draw <this>."
     assert asked_for("Who?") == "Who?"
-    assert len(asked_for("word " * 1000)) < 700
+    assert len(asked_for("word " * 1000)) < 500
+    assert asked_for("a note\n\n" * 100 + "Which words?\nAnswer:").splitlines()[-2:] == ["Which words?", "Answer:"]
+    assert len(asked_for("a note\n" * 100).splitlines()) == 6
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(2, 12))
