@@ -9,6 +9,7 @@ from k3data.model.bench import kda_variants, layers
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_every_section_ends_with_figures(monkeypatch):
     few = {kernel: dict(list(ways.items())[:1]) for kernel, ways in kda_variants.VARIANTS.items()}
     monkeypatch.setattr(kda_variants, "VARIANTS", few)
