@@ -1,7 +1,7 @@
 """How each kernel is launched, by head size. Fixed: nothing is tuned at run time, and no length is part of any key.
 
-A row stays here only if results and gradients are right with it on an H200 (`k3data bench kernels` checks first). Those of
-`inner`, `gate` and `prepare` changed after that check, and have been seen in training steps alone.
+A row stays here only if results and gradients are right with it on an H200 (`k3data bench kernels` checks first).
+Those of `inner`, `gate` and `prepare` changed after that check, and have been seen in training steps alone.
 """
 
 from __future__ import annotations
