@@ -54,6 +54,7 @@ class Scatter(Source):
         piece: longer documents are cut into pieces of at most so many tokens; an eighth of the window unless given.
         reuse: documents may be used again once all have been used.
         max_image_tokens: bound on a picture's tokens, the one that the documents were tokenised with.
+        answer_weight: loss weight of each token of an answer; all else that is written has 1.
     """
 
     version: ClassVar[int] = 1
@@ -72,6 +73,7 @@ class Scatter(Source):
     piece: int | None = Field(default=None, ge=512)
     reuse: bool = False
     max_image_tokens: int = Field(default=1024, ge=1)
+    answer_weight: float = Field(default=1.0, gt=0, le=1000)
 
     _parts: _Parts | None = PrivateAttr(default=None)
 
@@ -102,6 +104,8 @@ class Scatter(Source):
         # Where the tokenizer and the data sets lie is not what they are: their digests are in the units' ids.
         values = super().semantic()
         values.pop("tokenizer")
+        if self.answer_weight == 1:
+            values.pop("answer_weight")  # windows made before there was one are the same windows
         for name in ("documents", "pictures"):
             values[name] = [one.semantic() for one in getattr(self, name)]
         return values
@@ -243,7 +247,7 @@ class _Parts:
         piece = scatter.piece or max(512, scatter.window // 8)
         self.haystack = Haystack(self.datasets, scatter.split, context.seed, piece)
         self.layer = Layer(tokenizer)
-        self.builder = WindowBuilder(tokenizer, scatter.max_image_tokens)
+        self.builder = WindowBuilder(tokenizer, scatter.max_image_tokens, scatter.answer_weight)
         self._split = scatter.split
         used = zip((*scatter.documents, *scatter.pictures), (*self.datasets, *self._pictured), strict=True)
         inputs = {one.uri: one for source, dataset in used for one in source.inputs(dataset).values()}

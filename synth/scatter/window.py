@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,10 +83,12 @@ class WindowBuilder:
     Args:
         tokenizer: the documents' own.
         max_image_tokens: bound on a picture's tokens; see `tokenizer.images`.
+        answer_weight: loss weight of each token of an answer.
     """
 
-    def __init__(self, tokenizer: Tokenizer, max_image_tokens: int):
+    def __init__(self, tokenizer: Tokenizer, max_image_tokens: int, answer_weight: float = 1.0):
         self.tokenizer = tokenizer
+        self._answer_weight = answer_weight
         self._max_image_tokens = max_image_tokens
         self._words = Words(tokenizer)
         self._gap = tokenizer.encode("\n\n")
@@ -161,7 +163,7 @@ class WindowBuilder:
             if closing.asks:
                 questions[number] = (start, middle)
         laid.own(np.array([self.tokenizer.special["eos"]], np.uint32))
-        sample = laid.finish()
+        sample = laid.finish(answers.values(), self._answer_weight)
         retriever = Retriever(sample.tokens, self._words, [item.question for item in braid.items])
         length = len(sample.tokens)
         sample.proofs = [
@@ -329,12 +331,14 @@ class _Laying:
         self.parts.append(ids)
         self.at += len(ids)
 
-    def finish(self) -> TokenSample:
+    def finish(self, answers: Iterable[tuple[int, int]], answer_weight: float) -> TokenSample:
         """The sample, without proofs. Pictures carry no loss: their tokens are placeholders."""
         tokens = np.concatenate(self.parts)
         groups = [{"start": 0, "end": len(tokens)}]
         special = self.tokenizer.special
         labels = (tokens != special["media_pad"]).astype(np.float32)
+        for start, end in answers:
+            labels[start:end] = answer_weight
         return TokenSample(
             tokens, groups, self.docs, self.images, from_label_weights(labels, groups), media=b"".join(self.media)
         )

@@ -7,11 +7,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from k3data.pipelines.errors import UserError
 from k3data.pipelines.proofs import ProofChecker, verify_proofs
 from k3data.pipelines.reader import Dataset
-from k3data.pipelines.tokens import TokenSample, check, read_token_sample
+from k3data.pipelines.tokens import TokenSample, check, read_token_sample, spread
 from k3data.synth.bench.corrupt import KINDS, corrupt_and_check
 from k3data.synth.scatter.families import FAMILIES
 from k3data.tokenizer.train import train
@@ -89,6 +90,20 @@ def test_more_windows_leave_the_first_as_they_are(world: World, samples: list[To
     first = {sample.tokens.tobytes() for sample in samples}
     found = {read_token_sample(members).tokens.tobytes() for members in dataset.iter_raw()}
     assert len(found) == 15 and first <= found
+
+
+def test_answers_weigh_what_is_asked_and_nothing_else_changes(world: World, samples: list[TokenSample]) -> None:
+    weighed = recipe(count=3).replace("reuse: true", "reuse: true\n          answer_weight: 8")
+    heavy = run(weighed, world.folder, "heavy")
+    plain = {sample.tokens.tobytes(): sample for sample in samples}
+    for members in Dataset.open(str(heavy)).iter_raw():
+        sample = read_token_sample(members)
+        before, after = (spread(one.weights) for one in (plain[sample.tokens.tobytes()], sample))
+        answers = np.zeros(len(sample.tokens), bool)
+        for proof in sample.proofs:  # weights belong to the position before the token
+            answers[proof["answer"]["start"] - 1 : proof["answer"]["end"] - 1] = True
+        assert answers.sum() and (after[answers] == 8).all() and (before[answers] == 1).all()
+        assert (after[~answers] == before[~answers]).all()
 
 
 def test_the_second_program_imports_nothing_of_the_first(tmp_path: Path) -> None:
