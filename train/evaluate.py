@@ -190,23 +190,16 @@ def answer(
     model: K3Model, asked: Sequence[Question], max_tokens: int, max_image_tokens: int, dtype: torch.dtype
 ) -> list[Written]:
     """The most probable answer to each question, written freely; together those of like length that end alike."""
-
-    def ends(n: int) -> int:
-        end = asked[n].end
-        return -1 if end is None else end
-
-    order = sorted(range(len(asked)), key=lambda n: (ends(n), len(asked[n].prompt), n))
+    order = sorted(range(len(asked)), key=lambda n: (asked[n].end or 0, len(asked[n].prompt), n))
     written: dict[int, Written] = {}
     while order:
-        batch = [order.pop(0)]
-        while (
-            order
-            and ends(order[0]) == ends(batch[0])
-            and sum(len(asked[n].prompt) for n in [*batch, order[0]]) <= _AT_ONCE
-        ):
+        batch: list[int] = []
+        tokens, end = 0, asked[order[0]].end
+        while order and asked[order[0]].end == end and (not batch or tokens + len(asked[order[0]].prompt) <= _AT_ONCE):
             batch.append(order.pop(0))
+            tokens += len(asked[batch[-1]].prompt)
         prompts = [asked[n].as_prompt(max_image_tokens) for n in batch]
-        stop = () if ends(batch[0]) == -1 else (ends(batch[0]),)
+        stop = () if end is None else (end,)
         # No answer can be right that is much longer than the right one.
         longest = min(max_tokens, 16 + max(len(asked[n].answer) for n in batch) * 5 // 4)
         found = generate(model, prompts, Sampling(max_tokens=longest, stop=stop), dtype=dtype)

@@ -146,7 +146,7 @@ def _keep_operators(model: K3Model, names: list[str]) -> None:
     """Of the modules of these classes. Raises ValueError when a name is of none that has kernels."""
     modules = [module for module in model.modules() if isinstance(module, HasKernels)]
     for name in names:
-        named = [module for module in modules if type(module).__name__.removeprefix("FSDP") == name]
+        named = [module for module in modules if type(module).__name__ == name]
         if not named:
             raise ValueError(f"no module with kernels is named {name}")
         for module in named:

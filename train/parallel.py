@@ -1,8 +1,8 @@
 """The ranks of a run: who they are, how they add up, and how a model is divided among them.
 
-`torchrun` starts several; without it there is one. On GPUs the model is sharded by FSDP2 even for one rank, since that
-is what keeps fp32 master weights, gradients and sums beside bf16 activations; on a CPU one rank trains the model as it
-is. A rank that dies takes the others with it: torchrun ends them, and the last checkpoint stays.
+`torchrun` starts several; without it there is one. Several share the model by FSDP2, which keeps fp32 master weights,
+gradients and sums beside bf16 activations; for one rank on a GPU `HalfCopies` does so, and on a CPU it trains the model
+as it is. A rank that dies takes the others with it: torchrun ends them, and the last checkpoint stays.
 """
 
 from __future__ import annotations

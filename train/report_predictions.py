@@ -25,8 +25,9 @@ from .report_run import RunData, number
 LIMIT = 24
 _SIDE = 512
 _TEXT, _WORDS = 6_000, 1_500
-_ASKED, _ASKED_LINES = 400, 6
 """Characters of a text that the page holds, and words up to which differences are sought word by word."""
+_ASKED, _ASKED_LINES = 400, 6
+"""Characters and lines of a prompt's end."""
 _FRAME = re.compile(r"<\|media_begin\|>.*?<\|media_end\|>", re.DOTALL)
 _PAD = re.compile(r"^.*?<\|media_end\|>", re.DOTALL)
 _ROLES = re.compile(r"<\|open\|>\w*<\|sep\|>|<\|close\|>\w*<\|sep\|>|<\|[a-z_]{1,24}\|>")
