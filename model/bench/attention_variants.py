@@ -30,9 +30,9 @@ from torch import Tensor
 from ..attention import Groups
 from ..attention import attention as by_operators
 from ..kernels.attention import TileTable, attention, op
-from ..kernels.attention.launch import Launches, launches
+from ..kernels.attention.launch import launches
 from .oracles import relative_rms
-from .study import DEVICE, GPU, Study, command_line, compile_by_processes, kernel_ms, median_ms, patched
+from .study import DEVICE, GPU, Study, command_line, compile_by_processes, kernel_ms, median_ms, patched, relaunched
 
 SECONDS = 150.0
 DTYPE = torch.bfloat16 if GPU else torch.float32
@@ -156,13 +156,7 @@ def ways(shape: Shape) -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def launched(kernel: str, changes: dict[str, Any]) -> Any:
-    """`kernel` launched with other options at every width."""
-
-    def changed(keys: int, values: int) -> Launches:
-        table = launches(keys, values)
-        return replace(table, **{kernel: replace(getattr(table, kernel), **changes)})
-
-    return patched(op, launches=changed)
+    return relaunched(op, launches, kernel, changes)
 
 
 def _cut(keys: int) -> tuple[int, int]:

@@ -26,14 +26,14 @@ from torch import Tensor
 
 from ..config import MoEConfig
 from ..experts import Experts
-from ..kernels.moe import launch, passes
+from ..kernels.moe import passes
 from ..kernels.moe.launch import ROWS, launches
 from ..kernels.moe.op import experts
 from ..kernels.moe.ordering import Order, order
 from ..norm import RMSNorm
 from ..router import Routes
 from .oracles import relative_rms
-from .study import DEVICE, GPU, Study, command_line, compile_by_processes, kernel_ms, patched
+from .study import DEVICE, GPU, Study, command_line, compile_by_processes, kernel_ms, relaunched
 
 SECONDS = 240.0
 DTYPE = torch.bfloat16 if GPU else torch.float32
@@ -176,13 +176,7 @@ def study(seconds: float) -> dict[str, Any]:
 
 
 def launched(kernel: str, changes: dict[str, Any]) -> Any:
-    """`kernel` launched with other options at every size."""
-
-    def changed(latent: int, inner: int) -> launch.Launches:
-        table = launches(latent, inner)
-        return replace(table, **{kernel: replace(getattr(table, kernel), **changes)})
-
-    return patched(passes, launches=changed)
+    return relaunched(passes, launches, kernel, changes)
 
 
 def warm(number: int, processes: int) -> None:

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -103,6 +104,17 @@ def patched(module: Any, **changes: Any) -> Iterator[None]:
     finally:
         for name, value in before.items():
             setattr(module, name, value)
+
+
+def relaunched(module: Any, launches: Callable[..., Any], kernel: str, changes: dict[str, Any]) -> Any:
+    """Within it the kernels that `module` launches by its table, `launches`, are launched with other options, at every
+    size: those of `kernel` are changed."""
+
+    def changed(*sizes: int) -> Any:
+        table = launches(*sizes)
+        return replace(table, **{kernel: replace(getattr(table, kernel), **changes)})
+
+    return patched(module, launches=changed)
 
 
 def events_ms(work: Callable[[], Any], repeats: int, warm_up: int = 1) -> list[float]:

@@ -22,7 +22,7 @@ import triton
 import triton.language as tl
 
 from ..functions import LOG2E
-from .rows import UNIT, add_product, cross_products, head_of, load_parts, load_rows, seen, store_rows, tile_of
+from .rows import UNIT, add_product, cross_products, head_of, keys_of, load_parts, load_rows, seen, store_rows, tile_of
 
 
 @triton.jit(do_not_specialize=["N", "H"])
@@ -158,11 +158,7 @@ def queries_kernel(
     dq2_RK = dq1_RK
     if K2 > 0:
         dq2_RK = tl.zeros([R, K2], tl.float32)
-    if CAUSAL:
-        seen_by_all, last = first, tl.minimum(first + R, end)
-    else:
-        seen_by_all, last = end, end
-    masked = start + (seen_by_all - start) // C * C
+    masked, last = keys_of(first, start, end, R, C, CAUSAL)
     for begin in range(start, masked, C):
         dq1_RK, dq2_RK = pull_queries(
             dq1_RK, dq2_RK, q1_RK, q2_RK, do_RV, log_sum_R, delta_R, k_ptr, v_ptr, k_stride, v_stride,

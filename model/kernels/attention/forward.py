@@ -18,7 +18,7 @@ import triton
 import triton.language as tl
 
 from ..functions import LOG2E
-from .rows import UNIT, add_product, cross_products, head_of, load_parts, load_rows, seen, store_rows, tile_of
+from .rows import UNIT, add_product, cross_products, head_of, keys_of, load_parts, load_rows, seen, store_rows, tile_of
 
 
 @triton.jit
@@ -57,11 +57,7 @@ def attention_kernel(
     o_RV = tl.zeros([R, VW], tl.float32)
     top_R = tl.full([R], float("-inf"), tl.float32)
     sum_R = tl.zeros([R], tl.float32)
-    if CAUSAL:
-        seen_by_all, last = first, tl.minimum(first + R, end)
-    else:
-        seen_by_all, last = end, end
-    masked = start + (seen_by_all - start) // C * C
+    masked, last = keys_of(first, start, end, R, C, CAUSAL)
     for begin in range(start, masked, C):
         o_RV, top_R, sum_R = attend(
             o_RV, top_R, sum_R, q1_RK, q2_RK, k_ptr, v_ptr, k_stride, v_stride, row_R, begin, end, factor,

@@ -21,6 +21,17 @@ def tile_of(tiles_ptr):
 
 
 @triton.jit
+def keys_of(first, start, end, R: tl.constexpr, C: tl.constexpr, CAUSAL: tl.constexpr):
+    """For a tile of R queries, keys C at a time: where those begin that not every query sees or that may reach over the
+    end of the group, and where they end. Those from `start` on are seen by all."""
+    if CAUSAL:
+        seen_by_all, last = first, tl.minimum(first + R, end)
+    else:
+        seen_by_all, last = end, end
+    return start + (seen_by_all - start) // C * C, last
+
+
+@triton.jit
 def head_of(x_ptr, stride):
     """Where the program's head begins; `stride` as given, in units."""
     return x_ptr + tl.program_id(1).to(tl.int64) * (tl.cast(stride, tl.int64) * UNIT)

@@ -39,6 +39,7 @@ from .tiles import (
     log2_decays,
     places,
     rows_by_tile,
+    slice_of_head,
     tile_decays,
     walk_chunks,
 )
@@ -53,12 +54,7 @@ def rows_kernel(
 ):  # fmt: skip
     """One chunk of one head and SLICE of its key channels: what `prepare_kernel` makes of rows, once more."""
     OPERAND: tl.constexpr = q_plus_ptr.dtype.element_ty
-    SLICES: tl.constexpr = K // SLICE
-    program = tl.program_id(0)
-    first = (program % SLICES) * SLICE
-    own_head = (program // SLICES) % heads
-    head = first_head + own_head
-    chunk = program // SLICES // heads
+    first, own_head, head, chunk = slice_of_head(first_head, heads, K, SLICE)
     start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
     if start >= end:
         return

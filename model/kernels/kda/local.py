@@ -33,6 +33,7 @@ from .tiles import (
     log2_decays,
     places,
     rows_by_tile,
+    slice_of_head,
 )
 
 
@@ -121,12 +122,7 @@ def gate_kernel(
     is H·K as a constant: a thread's sixteen rows then are one address and sixteen numbers. States come by BLOCK of
     their value channels, past the registers. AHEAD loads what is added last before there is room for it to wait.
     """
-    SLICES: tl.constexpr = K // SLICE
-    program = tl.program_id(0)
-    first = (program % SLICES) * SLICE
-    own_head = (program // SLICES) % heads
-    head = first_head + own_head
-    chunk = program // SLICES // heads
+    first, own_head, head, chunk = slice_of_head(first_head, heads, K, SLICE)
     start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
     if start >= end:
         return
@@ -199,4 +195,4 @@ def gate_kernel(
     dA_log_KQR = tl.where(is_row_1QR, dz_KQR * biased_KQR, 0.0)
     ddt_bias_K, dA_log_K = tl.reduce((tl.sum(dz_KQR, 2), tl.sum(dA_log_KQR, 2)), 1, _add_two)
     tl.store(ddt_bias_ptr + block * K + first + channel_K, ddt_bias_K)
-    tl.store(dA_log_ptr + block * SLICES + program % SLICES, tl.sum(dA_log_K, 0))
+    tl.store(dA_log_ptr + block * (K // SLICE) + first // SLICE, tl.sum(dA_log_K, 0))

@@ -27,7 +27,7 @@ import triton.language as tl
 from torch import Tensor
 
 from ..functions import LOG2E
-from .tiles import BALANCE, CHUNK, TILE, chunk_rows, level_masks
+from .tiles import BALANCE, CHUNK, TILE, chunk_rows, level_masks, slice_of_head
 
 SAME, SO_FAR, BACK = tl.constexpr(0), tl.constexpr(64 * 64), tl.constexpr(2 * 64 * 64)
 
@@ -166,12 +166,7 @@ def inner_kernel(
     With AHEAD the state and dO are loaded together with what is needed first. Decays are summed in PARTS.
     """
     OPERAND: tl.constexpr = entering_ptr.dtype.element_ty
-    SLICES: tl.constexpr = K // SLICE
-    program = tl.program_id(0)
-    first = (program % SLICES) * SLICE
-    own_head = (program // SLICES) % heads
-    head = first_head + own_head
-    chunk = program // SLICES // heads
+    first, own_head, head, chunk = slice_of_head(first_head, heads, K, SLICE)
     start, end = chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED)
     if start >= end:
         return

@@ -51,6 +51,15 @@ def chunk_rows(table_ptr, chunk, T, chunks_of_row, PACKED: tl.constexpr):
 
 
 @triton.jit
+def slice_of_head(first_head, heads, K: tl.constexpr, SLICE: tl.constexpr):
+    """Of a program for SLICE of K channels: the first of them, the head among the group's, among all, and the chunk."""
+    SLICES: tl.constexpr = K // SLICE
+    program = tl.program_id(0)
+    own_head = (program // SLICES) % heads
+    return (program % SLICES) * SLICE, own_head, first_head + own_head, program // SLICES // heads
+
+
+@triton.jit
 def walk_chunks(walks_ptr, walk, T, chunks_of_row, TABLE: tl.constexpr):
     """Of a segment of a sequence: its first token, the end of the sequence, its first chunk, the number of its chunks,
     the sequence, how many segments of the sequence come before and how many after it. Without a table a sequence is
