@@ -139,7 +139,8 @@ class Trainer:
                 f"{self.run.path} was trained with another {', '.join(changed)}; give another folder, or the same again"
             )
         state = self._state()
-        self.checkpoints.load(step, state, optional=("rng",))  # tensors in place
+        # Tensors in place. A guard of before norms that come back were taken has no row of them.
+        self.checkpoints.load(step, state, optional=("rng", "guard/large_in_row"))
         self.guard.load_state_dict(state["guard"])
         rng = state["rng"][f"rank{self.ranks.rank}"]
         torch.set_rng_state(rng["cpu"])

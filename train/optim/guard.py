@@ -1,10 +1,17 @@
-"""Steps that would do harm are skipped: no number, or a gradient far larger than those of late.
+"""Steps that would do harm are skipped: no number, or a gradient far larger than those of late and alone in that.
 
 The verdict is one on all ranks: what it rests on is added up over them first, in one collective that no rank can miss,
-and the rest is arithmetic on the sums. A norm is far too large beyond mean + 6 standard deviations of the last ones
-(as in OLMo, arXiv:2501.00656), once there are enough of them. It is then remembered as no more than that bound or twice
-the mean: a spike hardly makes room for the next, but norms that have risen for good get through after some steps (four
-skipped when they doubled, nine when they tripled).
+and the rest is arithmetic on the sums.
+
+A norm is far too large beyond mean + 6 standard deviations of the last ones (as in OLMo, arXiv:2501.00656), once there
+are enough of them. An outlier is skipped, and remembered as no more than that bound or twice the mean, so that a spike
+hardly makes room for the next. But a skipped step changes nothing, so the next one, on other data, sees the same
+weights: a norm that is as large for several steps in a row is where the model is and not what was in a batch, and no
+skipping leads away from there. It is taken, clipped as every step is, and remembered as it is. So norms that have
+risen for good, as when a model begins to see, cost a few steps; what is no number is never taken, and ends the run.
+
+The loss is not judged, beyond that it is a number. It tells of what is in a batch as much as of the model, so that a
+rare kind of document would be skipped for being rare; and where it spikes with usual gradients the step is a usual one.
 """
 
 from __future__ import annotations
@@ -34,23 +41,30 @@ class TooManySkips(RuntimeError):
 
 
 class SkipStepGuard:
-    def __init__(self, *, window: int = 128, warmup: int = 32, sigmas: float = 6.0, patience: int = 16) -> None:
+    def __init__(
+        self, *, window: int = 128, warmup: int = 32, sigmas: float = 6.0, outliers: int = 3, patience: int = 16
+    ) -> None:
         """
         Args:
             window: norms that are remembered.
             warmup: fewer than these are not judged by; what is not finite is skipped from the first step on.
             sigmas: standard deviations above the mean that are let through.
-            patience: skipped steps in a row that are borne; one more is an error.
+            outliers: steps in a row that are skipped for a norm that is too large; from the next on they are taken.
+            patience: skipped steps in a row, for whatever reason, that are borne; one more is an error.
 
         Raises:
-            ValueError: not 2 ≤ warmup ≤ window, or sigmas or patience not above 0.
+            ValueError: not 2 ≤ warmup ≤ window, or sigmas, outliers or patience not above 0.
         """
         if not 2 <= warmup <= window:
             raise ValueError(f"the guard's warm-up is {warmup} and its window {window}; 2 <= warm-up <= window must be")
-        if not sigmas > 0 or patience < 1:
-            raise ValueError(f"the guard has {sigmas} sigmas and a patience of {patience}, and both must be above 0")
-        self.window, self.warmup, self.sigmas, self.patience = window, warmup, sigmas, patience
+        if not sigmas > 0 or outliers < 1 or patience < 1:
+            raise ValueError(
+                f"the guard has {sigmas} sigmas, {outliers} outliers and a patience of {patience}; all must be above 0"
+            )
+        self.window, self.warmup, self.sigmas = window, warmup, sigmas
+        self.outliers, self.patience = outliers, patience
         self.norms: list[float] = []
+        self.large_in_row = 0
         self.skipped_in_row = 0
         self.skipped = 0
 
@@ -75,8 +89,11 @@ class SkipStepGuard:
         total_loss, weight, total_norm, ranks = sums.tolist()
         # The norm is one on all ranks already. Its mean over them is, to the last bit, even if it should not be.
         loss, norm_of_all = total_loss / weight if weight else math.nan, total_norm / ranks
-        reason = "no token of the step has a weight" if not weight else self._complaint(loss, norm_of_all)
-        self._remember(norm_of_all)
+        reason = _unfit(loss, norm_of_all, weight)
+        if reason:
+            self.large_in_row = 0
+        else:
+            reason = self._outlier(norm_of_all)
         self.skipped_in_row = self.skipped_in_row + 1 if reason else 0
         self.skipped += bool(reason)
         if self.skipped_in_row > self.patience:
@@ -92,24 +109,35 @@ class SkipStepGuard:
         return mean + self.sigmas * math.sqrt(variance)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"norms": list(self.norms), "skipped_in_row": self.skipped_in_row, "skipped": self.skipped}
+        return {
+            "norms": list(self.norms),
+            "large_in_row": self.large_in_row,
+            "skipped_in_row": self.skipped_in_row,
+            "skipped": self.skipped,
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        """A state from before norms that come back were taken has no `large_in_row`, which is then 0."""
         self.norms = [float(norm) for norm in state["norms"]][-self.window :]
+        self.large_in_row = int(state.get("large_in_row", 0))
         self.skipped_in_row, self.skipped = int(state["skipped_in_row"]), int(state["skipped"])
 
-    def _complaint(self, loss: float, norm: float) -> str:
-        if not math.isfinite(loss):
-            return f"the loss is {loss}"
-        if not math.isfinite(norm):
-            return f"the gradients' norm is {norm}"
-        if norm > self.bound():
-            return f"the gradients' norm is {norm:.4g}, beyond {self.bound():.4g}"
-        return ""
+    def _outlier(self, norm: float) -> str:
+        """Why the step is skipped, if it is; the norm is remembered."""
+        bound = self.bound()
+        self.large_in_row = self.large_in_row + 1 if norm > bound else 0
+        if not 0 < self.large_in_row <= self.outliers:
+            self.norms = [*self.norms, norm][-self.window :]
+            return ""
+        most = max(bound, _LARGEST_SHARE * math.fsum(self.norms) / len(self.norms))
+        self.norms = [*self.norms, min(norm, most)][-self.window :]
+        return f"the gradients' norm is {norm:.4g}, beyond {bound:.4g}"
 
-    def _remember(self, norm: float) -> None:
-        if not math.isfinite(norm):
-            return
-        if self.norms:
-            norm = min(norm, max(self.bound(), _LARGEST_SHARE * math.fsum(self.norms) / len(self.norms)))
-        self.norms = [*self.norms, norm][-self.window :]
+
+def _unfit(loss: float, norm: float, weight: float) -> str:
+    """Why no norm can be told from the step, if so; it is skipped then and leaves no trace among the norms."""
+    if not weight:
+        return "no token of the step has a weight"
+    if not math.isfinite(loss):
+        return f"the loss is {loss}"
+    return "" if math.isfinite(norm) else f"the gradients' norm is {norm}"
