@@ -24,8 +24,9 @@ from ..model.counts import forward_flops
 from ..model.kda.gate import bounded_log_decay
 from ..model.kda.inputs import compute_dtype
 from ..model.kda.layer import KimiDeltaAttention
+from ..model.moe import LatentMoE
 from ..model.router import Router
-from ..model.transformer import K3Model, Losses
+from ..model.transformer import K3Model, Layer, Losses
 from .data import Microbatch, StageData
 from .optim.guard import Verdict
 from .parallel import Ranks
@@ -150,7 +151,9 @@ def memory_gib(device: torch.device) -> float:
 @torch.no_grad()
 def diagnose(model: K3Model, microbatch: Microbatch, step: int, run: RunFolder, ranks: Ranks) -> None:
     """One more forward, of which the inside is written down: the weights of every mix over depth, how fast every KDA
-    layer forgets, and how busy every expert is. Every rank must call this."""
+    layer forgets, and how busy every expert is. Every rank must call this.
+
+    Kernels that mix or route call no module that could be watched: PyTorch's operators stand in for them here."""
     mixes: list[list[float]] = []
     decays: dict[int, list[float]] = {}
     loads: dict[int, list[float]] = {}
@@ -181,14 +184,19 @@ def diagnose(model: K3Model, microbatch: Microbatch, step: int, run: RunFolder, 
         if type(module) in watched and id(module) in in_layers
     ]
     was_training = model.training
+    unseen = {one: one.kernels for one in model.modules() if isinstance(one, (Layer, LatentMoE))}
     model.eval()
     try:
+        for one in unseen:
+            one.kernels = "torch"
         model(
             microbatch.tokens_1T.to(ranks.device), images=microbatch.images, groups=microbatch.groups,
             real_BT=microbatch.real_1T.to(ranks.device),
         )  # fmt: skip
     finally:
         model.train(was_training)
+        for one, kernels in unseen.items():
+            one.kernels = kernels
         for hook in hooks:
             hook.remove()
     edges = [bin_ / DECAY_BINS for bin_ in range(DECAY_BINS + 1)]

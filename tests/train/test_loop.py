@@ -10,7 +10,10 @@ import pytest
 import torch
 from k3data.model.checkpoint import load_model
 from k3data.model.config import ConfigError
+from k3data.model.moe import LatentMoE
+from k3data.model.transformer import Layer
 from k3data.pipelines.errors import UserError
+from k3data.train import loop
 from k3data.train.config import EvaluationConfig, OptimiserConfig, StageConfig
 from k3data.train.loop import FINISHED, STOPPED, train
 from k3data.train.run_folder import RunFolder, RunFolderError
@@ -91,6 +94,42 @@ def test_looking_changes_nothing(packed, whole, tmp_path):
     assert [one["loss"] for one in events(tmp_path / "blind", "step")] == [one["loss"] for one in events(whole, "step")]
 
 
+def test_the_inside_is_seen_although_kernels_compute_it(packed, tmp_path, monkeypatch):
+    """Kernels that mix and route call no module; here, without a GPU, they would be an error."""
+    diagnose = loop.diagnose
+
+    def with_kernels(model, *rest):
+        through_kernels = [one for one in model.modules() if isinstance(one, (Layer, LatentMoE))]
+        for one in through_kernels:
+            one.kernels = "triton"
+        diagnose(model, *rest)
+        assert {one.kernels for one in through_kernels} == {"triton"}
+        for one in through_kernels:
+            one.kernels = "torch"
+
+    monkeypatch.setattr(loop, "diagnose", with_kernels)
+    look = EvaluationConfig(every=2, sequences=1, questions=0, prompts=())
+    assert trained(packed, tmp_path / "run", stop_after=2, evaluation=look) == STOPPED
+    (inside,) = events(tmp_path / "run", "diagnostics")
+    assert len(inside["attn_res"]) == 4 and inside["load"].keys() == {"1"}
+
+
+def test_a_checkpoint_without_a_row_of_large_norms_is_gone_on_from(packed, tmp_path, monkeypatch):
+    """As guards wrote it that skipped every large norm."""
+    state_dict = loop.SkipStepGuard.state_dict
+
+    def before(guard):
+        state = state_dict(guard)
+        del state["large_in_row"]
+        return state
+
+    with monkeypatch.context() as patched:
+        patched.setattr(loop.SkipStepGuard, "state_dict", before)
+        assert trained(packed, tmp_path / "run", stop_after=1) == STOPPED
+    assert trained(packed, tmp_path / "run", stop_after=1) == STOPPED
+    assert [one["resumed_from"] for one in events(tmp_path / "run", "start")] == [None, 1]
+
+
 def test_recomputing_gives_the_same_losses(packed, whole, tmp_path):
     assert trained(packed, tmp_path / "again", recompute=True) == FINISHED
     losses = [[one["loss"] for one in events(run, "step")] for run in (tmp_path / "again", whole)]
@@ -119,8 +158,6 @@ def test_a_step_of_several_microbatches_is_the_same_step(packed, tmp_path):
 
 
 def test_a_spike_is_skipped_and_leaves_no_trace_in_the_counts(packed, tmp_path, monkeypatch):
-    from k3data.train import loop
-
     judge = loop.SkipStepGuard.judge
 
     def broken(self, loss_sum, *arguments):
