@@ -9,19 +9,19 @@ Bytes of a logit: 8 read and 2 written. Letters: C tokens of a slice, V words, X
 from __future__ import annotations
 
 import torch
-import triton
 import triton.language as tl
 from torch import Tensor
 
 from ..custom_op import custom_op
 from .checks import on_gpu
 from .functions import LOG2E
+from .jit import kernel
 
 _BLOCK = 4096
 _WARPS = 8
 
 
-@triton.jit(do_not_specialize=["V", "z"])
+@kernel(do_not_specialize=["V", "z"])
 def loss_kernel(
     logits_ptr, words_ptr, weights_ptr, losses_ptr, lse_ptr, gradient_ptr,
     V, z,

@@ -50,15 +50,19 @@ if DEVICE == "cpu":
 
 
 @pytest.fixture
-def compiled_for_h200(tmp_path):
+def environment_without_interpreter(tmp_path) -> dict[str, str]:
+    """Of a process of its own, with a cache of its own."""
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    return {**environment, "TRITON_CACHE_DIR": str(tmp_path / "triton")}
+
+
+@pytest.fixture
+def compiled_for_h200(environment_without_interpreter):
     """Lines that a module of `registers` prints: in a process of its own, where nothing is interpreted."""
 
     def lines(module: str, *arguments: str) -> list[str]:
-        environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
         command = [sys.executable, "-m", f"k3data.model.kernels.{module}", *arguments]
-        done = subprocess.run(
-            command, env={**environment, "TRITON_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True
-        )
+        done = subprocess.run(command, env=environment_without_interpreter, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[-2000:]
         return done.stdout.splitlines()
 

@@ -22,10 +22,11 @@ import triton
 import triton.language as tl
 
 from ..functions import LOG2E
+from ..jit import kernel
 from .rows import UNIT, add_product, cross_products, head_of, keys_of, load_parts, load_rows, seen, store_rows, tile_of
 
 
-@triton.jit(do_not_specialize=["N", "H"])
+@kernel(do_not_specialize=["N", "H"])
 def delta_kernel(
     do_ptr, o_ptr, rounded_ptr, delta_ptr, N, H, V: tl.constexpr, VW: tl.constexpr, R: tl.constexpr
 ):  # fmt: skip
@@ -70,7 +71,7 @@ def pull_keys(
     return dk1_RK, dk2_RK, dv_RV
 
 
-@triton.jit(do_not_specialize=["N", "q_stride", "q_head", "k_stride", "k_head", "v_stride", "v_head", "scale"])
+@kernel(do_not_specialize=["N", "q_stride", "q_head", "k_stride", "k_head", "v_stride", "v_head", "scale"])
 def keys_kernel(
     q_ptr, k_ptr, v_ptr, do_ptr, log_sum_ptr, delta_ptr, dk_ptr, dv_ptr, tiles_ptr,
     N, q_stride, q_head, k_stride, k_head, v_stride, v_head, scale,
@@ -135,7 +136,7 @@ def pull_queries(
     return dq1_RK, dq2_RK
 
 
-@triton.jit(do_not_specialize=["N", "q_stride", "q_head", "k_stride", "k_head", "v_stride", "v_head", "scale"])
+@kernel(do_not_specialize=["N", "q_stride", "q_head", "k_stride", "k_head", "v_stride", "v_head", "scale"])
 def queries_kernel(
     q_ptr, k_ptr, v_ptr, do_ptr, log_sum_ptr, delta_ptr, dq_ptr, tiles_ptr,
     N, q_stride, q_head, k_stride, k_head, v_stride, v_head, scale,

@@ -18,6 +18,7 @@ import triton
 import triton.language as tl
 
 from ..functions import LOG2E
+from ..jit import kernel
 from .rows import UNIT, add_product, cross_products, head_of, keys_of, load_parts, load_rows, seen, store_rows, tile_of
 
 
@@ -40,7 +41,7 @@ def attend(
     return o_RV, higher_R, sum_R * fade_R + tl.sum(p_RC, 1)
 
 
-@triton.jit(do_not_specialize=["N", "q_stride", "q_head", "k_stride", "k_head", "v_stride", "v_head", "scale"])
+@kernel(do_not_specialize=["N", "q_stride", "q_head", "k_stride", "k_head", "v_stride", "v_head", "scale"])
 def attention_kernel(
     q_ptr, k_ptr, v_ptr, o_ptr, log_sum_ptr, tiles_ptr,
     N, q_stride, q_head, k_stride, k_head, v_stride, v_head, scale,

@@ -22,6 +22,7 @@ import triton
 import triton.language as tl
 
 from ..functions import sigmoid
+from ..jit import kernel
 
 STEPS = tl.constexpr(4)
 
@@ -52,7 +53,7 @@ def conv_tile(
     tl.store(y_ptr + row_R[:, None] * P + channel_C[None, :], y_RC.to(y_ptr.dtype.element_ty), mask=inside_RC)
 
 
-@triton.jit(do_not_specialize=["N"])
+@kernel(do_not_specialize=["N"])
 def conv_kernel(
     inputs, weights, places_ptr, outputs, N,
     STREAMS: tl.constexpr, P: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
@@ -127,7 +128,7 @@ def conv_backward_walk(
     tl.store(partials_ptr, dw3, mask=channel_C < P)
 
 
-@triton.jit(do_not_specialize=["N", "programs"])
+@kernel(do_not_specialize=["N", "programs"])
 def conv_backward_kernel(
     inputs, weights, places_ptr, doutputs, dinputs, partials_ptr, N, programs,
     STREAMS: tl.constexpr, P: tl.constexpr, WIDTH: tl.constexpr, SEGMENT: tl.constexpr,

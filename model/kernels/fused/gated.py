@@ -23,6 +23,7 @@ from torch import Tensor
 from ...custom_op import custom_op
 from ..checks import on_gpu
 from ..functions import sigmoid
+from ..jit import kernel
 from ..launch import cdiv
 from .checks import check_dtypes, check_weights, check_width
 from .launch import head_launch
@@ -41,7 +42,7 @@ def places_of_heads(block, T, H, stride_b, stride_t, stride_h, WIDTH: tl.constex
     return start_R[:, None] + tl.arange(0, WIDTH)[None, :]
 
 
-@triton.jit(do_not_specialize=["T", "H", "stride_b", "stride_t", "stride_h", "N", "eps"])
+@kernel(do_not_specialize=["T", "H", "stride_b", "stride_t", "stride_h", "N", "eps"])
 def gated_kernel(
     o_ptr, gate_ptr, weight_ptr, y_ptr, T, H, stride_b, stride_t, stride_h, N, eps,
     STRIDED: tl.constexpr, D: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
@@ -60,7 +61,7 @@ def gated_kernel(
     tl.store(y_ptr + place_RD, (sigmoid(gate_RD) * n_RD).to(y_ptr.dtype.element_ty), mask=inside_RD)
 
 
-@triton.jit(do_not_specialize=["T", "H", "stride_b", "stride_t", "stride_h", "programs", "N", "eps"])
+@kernel(do_not_specialize=["T", "H", "stride_b", "stride_t", "stride_h", "programs", "N", "eps"])
 def gated_backward_kernel(
     dy_ptr, o_ptr, gate_ptr, weight_ptr, do_ptr, dgate_ptr, partials_ptr,
     T, H, stride_b, stride_t, stride_h, programs, N, eps,

@@ -29,6 +29,7 @@ import triton
 import triton.language as tl
 
 from ..functions import LOG2E
+from ..jit import kernel
 from .rows import load_weight, row_block, two_sums, with_last
 
 
@@ -42,7 +43,7 @@ def source(sources, held, i: tl.constexpr, place_RD, inside_RD, eviction: tl.con
     return v_RD.to(tl.float32)
 
 
-@triton.jit(do_not_specialize=["N", "eps", "out_eps"])
+@kernel(do_not_specialize=["N", "eps", "out_eps"])
 def mix_kernel(
     sources, added_ptr, query_ptr, norm_weight_ptr, out_weight_ptr, sum_ptr, x_ptr, stats_ptr,
     N, eps, out_eps,
@@ -110,7 +111,7 @@ def probabilities(stats_ptr, row_R, N, S: tl.constexpr):
     return p, scores, scales
 
 
-@triton.jit(do_not_specialize=["programs", "N", "out_eps"])
+@kernel(do_not_specialize=["programs", "N", "out_eps"])
 def mix_backward_kernel(
     sources, arriving, dsources, query_ptr, norm_weight_ptr, out_weight_ptr, stats_ptr, dx_ptr, partials_ptr,
     programs, N, out_eps,

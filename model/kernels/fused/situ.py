@@ -25,6 +25,7 @@ from torch import Tensor
 from ...custom_op import custom_op
 from ..checks import on_gpu
 from ..functions import LOG2E
+from ..jit import kernel
 from ..launch import cdiv
 from .checks import check_alike, check_dtypes
 
@@ -48,7 +49,7 @@ def tanh_parts(x_E):
     return tl.where(square_E < 0.01, series_E * (1.0 + e_E), far_E), e_E
 
 
-@triton.jit(do_not_specialize=["N", "beta_gate", "beta_up"])
+@kernel(do_not_specialize=["N", "beta_gate", "beta_up"])
 def situ_kernel(gate_ptr, up_ptr, y_ptr, N, beta_gate, beta_up, D: tl.constexpr, BLOCK: tl.constexpr):
     place_E, inside_E = block_of(N, D, BLOCK)
     g_E = tl.load(gate_ptr + place_E, mask=inside_E, other=0.0).to(tl.float32)
@@ -61,7 +62,7 @@ def situ_kernel(gate_ptr, up_ptr, y_ptr, N, beta_gate, beta_up, D: tl.constexpr,
     tl.store(y_ptr + place_E, y_E.to(y_ptr.dtype.element_ty), mask=inside_E)
 
 
-@triton.jit(do_not_specialize=["N", "beta_gate", "beta_up"])
+@kernel(do_not_specialize=["N", "beta_gate", "beta_up"])
 def situ_backward_kernel(
     dy_ptr, gate_ptr, up_ptr, dgate_ptr, dup_ptr, N, beta_gate, beta_up, D: tl.constexpr, BLOCK: tl.constexpr
 ):  # fmt: skip
@@ -106,9 +107,7 @@ def _forward(gate: Tensor, up: Tensor, beta_gate: float, beta_up: float) -> Tens
     on_gpu(gate)
     y, D = torch.empty_like(gate), gate.shape[-1]
     if count := gate.numel():
-        situ_kernel[(cdiv(count, BLOCK),)](
-            gate, up, y, count // D, beta_gate, beta_up, D, BLOCK, num_warps=WARPS
-        )
+        situ_kernel[(cdiv(count, BLOCK),)](gate, up, y, count // D, beta_gate, beta_up, D, BLOCK, num_warps=WARPS)
     return y
 
 

@@ -15,6 +15,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from ..jit import kernel
 from ..launch import cdiv
 
 _WIDTH, _STEPS = 16, 256
@@ -32,7 +33,7 @@ def column_sums(partials_ptr, G, column_W, C: tl.constexpr, STEPS: tl.constexpr)
     return tl.sum(total_SW, 0)
 
 
-@triton.jit(do_not_specialize=["G"])
+@kernel(do_not_specialize=["G"])
 def weights_kernel(
     partials_ptr, dweights, G, COUNT: tl.constexpr, C: tl.constexpr, W: tl.constexpr, STEPS: tl.constexpr
 ):
@@ -45,7 +46,7 @@ def weights_kernel(
             tl.store(into + column_W, total_W.to(into.dtype.element_ty), mask=column_W < C)
 
 
-@triton.jit(do_not_specialize=["G"])
+@kernel(do_not_specialize=["G"])
 def mix_weights_kernel(
     partials_ptr, query_ptr, norm_weight_ptr, dquery_ptr, dnorm_weight_ptr, dout_weight_ptr, G,
     D: tl.constexpr, W: tl.constexpr, STEPS: tl.constexpr,
@@ -80,7 +81,5 @@ def mix_weight_gradients(
     _, G, D = partials.shape
     found = [None if one is None else torch.empty_like(one) for one in (query, norm_weight, out_weight)]
     if query is not None or out_weight is not None:
-        mix_weights_kernel[(cdiv(D, _WIDTH),)](
-            partials, query, norm_weight, *found, G, D, _WIDTH, _STEPS, num_warps=4
-        )
+        mix_weights_kernel[(cdiv(D, _WIDTH),)](partials, query, norm_weight, *found, G, D, _WIDTH, _STEPS, num_warps=4)
     return [one for one in found if one is not None]

@@ -28,10 +28,10 @@ heads of a group, what forward kept and the gradients for all.
 Letters: as in `forward.py`.
 """
 
-import triton
 import triton.language as tl
 
 from ..functions import LOG2E
+from ..jit import kernel
 from .tiles import (
     CHUNK,
     chunk_rows,
@@ -45,7 +45,7 @@ from .tiles import (
 )
 
 
-@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "scale", "lower_bound"])
+@kernel(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "scale", "lower_bound"])
 def rows_kernel(
     q_ptr, k_ptr, z_ptr, A_log_ptr, dt_bias_ptr, table_ptr, lengths_ptr,
     q_plus_ptr, k_plus_ptr, k_end_ptr, decay_ptr,
@@ -82,7 +82,7 @@ def rows_kernel(
     tl.store(decay_ptr + own * K + first + channel_K, tl.exp2(last))
 
 
-@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads"])
+@kernel(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads"])
 def reverse_kernel(
     do_ptr, dfinal_ptr, q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr,
     passed_ptr, walks_ptr,

@@ -32,6 +32,7 @@ import triton
 import triton.language as tl
 
 from ..functions import LOG2E, sigmoid
+from ..jit import kernel
 from .tiles import (
     CHUNK,
     TILE,
@@ -70,7 +71,7 @@ def products_of_rows(near_CK, far_CK, own_CK, next_CK, half_CK, sums_CC):
     return tl.dot(far_CK, tl.trans(half_CK), sums_CC)
 
 
-@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound"])
+@kernel(do_not_specialize=["T", "H", "chunks_of_row", "scale", "lower_bound"])
 def prepare_kernel(
     q_ptr, k_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
     q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, lengths_ptr,
@@ -150,7 +151,7 @@ def prepare_kernel(
     tl.store(x_ptr + square_CC, X_CC.to(OPERAND))
 
 
-@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "scale"])
+@kernel(do_not_specialize=["T", "H", "chunks_of_row", "scale"])
 def scan_kernel(
     q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, lengths_ptr, v_ptr,
     initial_ptr, passed_ptr, walks_ptr,

@@ -24,6 +24,7 @@ import triton
 import triton.language as tl
 
 from ..functions import LOG2E, sigmoid
+from ..jit import kernel
 from .tiles import (
     CHUNK,
     TILE,
@@ -37,7 +38,7 @@ from .tiles import (
 )
 
 
-@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "scale"])
+@kernel(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "scale"])
 def pairs_kernel(
     v_ptr, beta_ptr, o_ptr, do_ptr, written_ptr, dv_ptr, lengths_ptr, table_ptr,
     dA_ptr, dP_ptr, along_ptr, dbeta_ptr,
@@ -107,7 +108,7 @@ def last_of_tiles(so_far_KQR):
     return tl.reduce((t0_KQ, t1_KQ, t2_KQ, t3_KQ), 1, _add_four)
 
 
-@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "walk_first", "walk_heads",
+@kernel(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "walk_first", "walk_heads",
                                "lower_bound"])  # fmt: skip
 def gate_kernel(
     k_ptr, z_ptr, A_log_ptr, dt_bias_ptr, table_ptr, along_ptr, written_ptr, entering_ptr, leaving_ptr,

@@ -27,6 +27,7 @@ import triton.language as tl
 from torch import Tensor
 
 from ..functions import LOG2E
+from ..jit import kernel
 from .tiles import BALANCE, CHUNK, TILE, chunk_rows, level_masks, slice_of_head
 
 SAME, SO_FAR, BACK = tl.constexpr(0), tl.constexpr(64 * 64), tl.constexpr(2 * 64 * 64)
@@ -152,7 +153,7 @@ def add_right(right_KC, x_down_KC, pairs_CC, tile_pairs_CC, own_pairs_CC, a0, a1
     return right_KC
 
 
-@triton.jit(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "scale", "lower_bound"])
+@kernel(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads", "scale", "lower_bound"])
 def inner_kernel(
     q_ptr, k_ptr, z_ptr, A_log_ptr, dt_bias_ptr, table_ptr,
     do_ptr, dv_ptr, entering_ptr, dA_ptr, dP_ptr, lengths_ptr, along_ptr, ones_ptr,

@@ -20,13 +20,13 @@ and 320 for states of segments. FLOPs: forward 98K for E and M each, back 147K.
 Letters: as in `forward.py`.
 """
 
-import triton
 import triton.language as tl
 
+from ..jit import kernel
 from .tiles import CHUNK, walk_chunks
 
 
-@triton.jit(do_not_specialize=["H"])
+@kernel(do_not_specialize=["H"])
 def carry_kernel(
     k_plus_ptr, k_end_ptr, x_ptr, decay_ptr, lengths_ptr, v_ptr, initial_ptr, walks_ptr,
     carried_ptr, across_ptr,
@@ -75,7 +75,7 @@ def carry_kernel(
     tl.store(leaving_ptr + slice_S[:, None] * K + channel_K[None, :], state_SK)
 
 
-@triton.jit(do_not_specialize=["H", "first_head", "heads"])
+@kernel(do_not_specialize=["H", "first_head", "heads"])
 def carry_back_kernel(
     do_ptr, dfinal_ptr, q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, walks_ptr,
     carried_ptr,
@@ -122,7 +122,7 @@ def carry_back_kernel(
     tl.store(carried_ptr + slice_S[:, None] * K + channel_K[None, :], dstate_SK)
 
 
-@triton.jit(do_not_specialize=["H", "first_head", "heads"])
+@kernel(do_not_specialize=["H", "first_head", "heads"])
 def pass_on_kernel(
     carried_ptr, across_ptr, cuts_ptr, passed_ptr,
     H, first_head, heads,

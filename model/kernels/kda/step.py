@@ -13,18 +13,18 @@ Letters: N sequences, H heads, K key channels, V value channels, S = V channels 
 from __future__ import annotations
 
 import torch
-import triton
 import triton.language as tl
 from torch import Tensor
 
 from ...custom_op import custom_op
 from ..checks import on_gpu
 from ..functions import LOG2E, sigmoid
+from ..jit import kernel
 from .checks import check
 from .launch import launches
 
 
-@triton.jit(do_not_specialize=["H", "scale", "lower_bound"])
+@kernel(do_not_specialize=["H", "scale", "lower_bound"])
 def step_kernel(
     q_ptr, k_ptr, v_ptr, z_ptr, beta_ptr, A_log_ptr, dt_bias_ptr, state_ptr, o_ptr,
     H, scale, lower_bound,

@@ -18,6 +18,8 @@ columns that each have a part of the weights' gradients.
 import triton
 import triton.language as tl
 
+from ..jit import kernel
+
 
 @triton.jit
 def sum_of_rows(rows_ptr, places_ptr, token_T, is_token_T, L: tl.constexpr, WIDTH: tl.constexpr, TOP_K: tl.constexpr):
@@ -32,7 +34,7 @@ def sum_of_rows(rows_ptr, places_ptr, token_T, is_token_T, L: tl.constexpr, WIDT
     return sum_TL
 
 
-@triton.jit(do_not_specialize=["N", "eps"])
+@kernel(do_not_specialize=["N", "eps"])
 def combine_kernel(
     rows_ptr, places_ptr, norm_weight_ptr, y_ptr, u_ptr, inverse_ptr,
     N, eps,
@@ -53,7 +55,7 @@ def combine_kernel(
         tl.store(inverse_ptr + token_T, inverse_T, mask=is_token_T)
 
 
-@triton.jit(do_not_specialize=["N", "steps"])
+@kernel(do_not_specialize=["N", "steps"])
 def norm_back_kernel(
     dy_ptr, u_ptr, inverse_ptr, norm_weight_ptr, du_ptr, parts_ptr,
     N, steps,
@@ -82,7 +84,7 @@ def norm_back_kernel(
     tl.store(part_ptrs, tl.sum(dweight_TL, 0), mask=latent_L < L)
 
 
-@triton.jit(do_not_specialize=["N"])
+@kernel(do_not_specialize=["N"])
 def scatter_back_kernel(
     rows_ptr, places_ptr, dweight_parts_ptr, dz_ptr, dweights_ptr,
     N,

@@ -25,6 +25,7 @@ from torch import Tensor
 
 from ...custom_op import custom_op
 from ..checks import on_gpu
+from ..jit import kernel
 from ..launch import cdiv, next_power_of_2
 from .selection import scores
 
@@ -44,7 +45,7 @@ def settings(E: int, B: int, K: int) -> dict[str, int]:
     return {"E": E, "B": B, "K": K, "SIZE": size, "T": TOKENS, "W": WINDOW, "R": ROUTES}
 
 
-@triton.jit(do_not_specialize=["N"])
+@kernel(do_not_specialize=["N"])
 def histogram_kernel(
     histogram_ptr, logits_ptr, bias_ptr, thresholds_ptr, counted_ptr,
     N,
@@ -98,7 +99,7 @@ def add_found(counts_ptr, found_W):
     tl.atomic_add(counts_ptr + place_W, found_W.to(tl.int64), mask=found_W > 0, sem="relaxed")
 
 
-@triton.jit(do_not_specialize=["M"])
+@kernel(do_not_specialize=["M"])
 def load_kernel(
     load_ptr, experts_ptr, counted_ptr,
     M,

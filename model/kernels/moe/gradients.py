@@ -18,11 +18,12 @@ of a matrix's block.
 import triton
 import triton.language as tl
 
+from ..jit import kernel
 from .products import rows_of_tile
 from .situ import situ_parts
 
 
-@triton.jit(do_not_specialize=["M", "beta_gate", "beta_up"])
+@kernel(do_not_specialize=["M", "beta_gate", "beta_up"])
 def inner_kernel(
     du_ptr, down_ptr, weights_ptr, rows_ptr, ends_ptr, tiles_ptr, h_ptr, dh_ptr, a_ptr, dweights_ptr,
     M, beta_gate, beta_up,
@@ -107,7 +108,7 @@ def _through_activation(
     return tl.sum(da_RS * f_RS, 1)
 
 
-@triton.jit
+@kernel()
 def matrices_kernel(
     left_ptr, right_ptr, rows_ptr, ends_ptr, first_ptr, second_ptr,
     P: tl.constexpr, Q: tl.constexpr, SPLIT: tl.constexpr, TOP_K: tl.constexpr,

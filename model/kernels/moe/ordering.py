@@ -21,12 +21,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
-import triton
 import triton.language as tl
 from torch import Tensor
 
 from ...custom_op import custom_op
 from ..checks import on_gpu
+from ..jit import kernel
 from ..launch import cdiv, next_power_of_2
 from .routing import MOST_EXPERTS
 
@@ -71,7 +71,7 @@ def settings(E: int) -> dict[str, int]:
     return {"E": E, "SIZE": size, "CHUNK": CHUNK, "SLICE": SLICE, "STEP": STEP, "SLOTS": SLOTS}
 
 
-@triton.jit(do_not_specialize=["M"])
+@kernel(do_not_specialize=["M"])
 def tally_kernel(experts_ptr, ends_ptr, M, E: tl.constexpr, SIZE: tl.constexpr, CHUNK: tl.constexpr):
     """One chunk: the entries of each expert and those before it, which is where it would end if the chunk were all."""
     chunk = tl.program_id(0).to(tl.int64)
@@ -82,7 +82,7 @@ def tally_kernel(experts_ptr, ends_ptr, M, E: tl.constexpr, SIZE: tl.constexpr, 
     tl.store(ends_ptr + chunk * E + expert_E, tl.cumsum(found_E, 0), mask=expert_E < E)
 
 
-@triton.jit(do_not_specialize=["C"])
+@kernel(do_not_specialize=["C"])
 def before_kernel(
     ends_ptr, before_ptr, totals_ptr,
     C,
@@ -104,7 +104,7 @@ def before_kernel(
     tl.store(totals_ptr + expert, so_far, mask=expert < E)
 
 
-@triton.jit(do_not_specialize=["G", "block"])
+@kernel(do_not_specialize=["G", "block"])
 def tiles_kernel(
     totals_ptr, ends_ptr, tiles_ptr,
     G, block,
@@ -132,7 +132,7 @@ def tiles_kernel(
         tl.store(tiles_ptr + 2 * empty + 1, tl.zeros_like(empty), mask=empty < G)
 
 
-@triton.jit(do_not_specialize=["M"])
+@kernel(do_not_specialize=["M"])
 def place_kernel(
     experts_ptr, before_ptr, totals_ptr, ends_ptr, rows_ptr, places_ptr,
     M,

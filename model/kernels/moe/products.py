@@ -21,6 +21,7 @@ tile, P = a block of rows of both gate and up, B = a block of columns, D = a blo
 import triton
 import triton.language as tl
 
+from ..jit import kernel
 from .situ import situ_parts
 
 
@@ -39,7 +40,7 @@ def rows_of_tile(tiles_ptr, ends_ptr, tile, expert, M, ROWS: tl.constexpr):
     return tl.minimum(row_R, M - 1), row_R < tl.load(ends_ptr + expert)
 
 
-@triton.jit(do_not_specialize=["M", "beta_gate", "beta_up"])
+@kernel(do_not_specialize=["M", "beta_gate", "beta_up"])
 def up_kernel(
     z_ptr, gate_ptr, up_ptr, weights_ptr, rows_ptr, ends_ptr, tiles_ptr, a_ptr, h_ptr,
     M, beta_gate, beta_up,
@@ -81,7 +82,7 @@ def up_kernel(
         tl.store(h_ptrs + INNER, up_RB.to(OPERAND), mask=is_place_RB)
 
 
-@triton.jit(do_not_specialize=["M"])
+@kernel(do_not_specialize=["M"])
 def down_kernel(
     a_ptr, down_ptr, ends_ptr, tiles_ptr, out_ptr,
     M,
@@ -108,7 +109,7 @@ def down_kernel(
     tl.store(out_ptr + row_R1 * L + latent_B[None, :], out_RB.to(out_ptr.dtype.element_ty), mask=is_place_RB)
 
 
-@triton.jit(do_not_specialize=["M"])
+@kernel(do_not_specialize=["M"])
 def back_kernel(
     dh_ptr, gate_ptr, up_ptr, ends_ptr, tiles_ptr, out_ptr,
     M,

@@ -24,6 +24,7 @@ import triton
 import triton.language as tl
 
 from ..functions import sigmoid
+from ..jit import kernel
 
 LOWEST = tl.constexpr(-(2**31))  # no expert
 HIGHEST = tl.constexpr(2**31 - 1)
@@ -102,7 +103,7 @@ def ranks(key_S, expert_S, K: tl.constexpr):
     return rank_S
 
 
-@triton.jit
+@kernel()
 def choose_kernel(
     logits_ptr, bias_ptr, slots_ptr, experts_ptr, weights_ptr, thresholds_ptr, totals_ptr,
     E: tl.constexpr, K: tl.constexpr, SIZE: tl.constexpr, G: tl.constexpr, S: tl.constexpr,
@@ -134,7 +135,7 @@ def choose_kernel(
     tl.store(totals_ptr + token, total)
 
 
-@triton.jit(do_not_specialize=["N"])
+@kernel(do_not_specialize=["N"])
 def logits_gradient_kernel(
     dweights_ptr, weights_ptr, experts_ptr, totals_ptr, dlogits_ptr,
     N,
