@@ -33,7 +33,10 @@ _VIEWS: tuple[tuple[str, dict[str, bool]], ...] = (
     ("steps", {}),
     ("log steps", {"log_x": True}),
     ("log both", {"log_x": True, "log_y": True}),
+    ("log loss", {"log_y": True}),
 )
+_LOG_LOSS = 3
+"""The view that is seen first where most of the curve would lie on the axis."""
 
 
 def write_report(run: Path, to: Path) -> None:
@@ -139,7 +142,11 @@ def _tiles(run: RunData) -> Iterator[tuple[str, str, str]]:
     if run.steps:
         loss, tokens, rate, mfu = (run.column(name) for name in ("loss", "tokens", "tokens_per_s", "mfu"))
         recent = loss[-max(1, min(20, len(loss) // 10)) :]
-        yield "Loss", _mean(recent), f"nats a token, mean of the last {len(recent)} steps"
+        yield (
+            "Loss",
+            _mean(recent),
+            "nats a token, " + (f"mean of the last {len(recent)} steps" if len(recent) > 1 else "last step"),
+        )
         last = next((one for one in reversed(run.events["evaluation"]) if "bits_per_byte_all" in one), None)
         if last:
             yield "Held out", short(number(last["bits_per_byte_all"])), f"bits per byte, step {last['step']:,}"
@@ -226,7 +233,7 @@ def _order(what: str, found: dict[str, np.ndarray]) -> list[tuple[str, np.ndarra
 
 
 def _loss(series: Sequence[Series], marks: Sequence[Marks]) -> str:
-    """The great chart, seen in three ways and at two widths; which one is a matter of style, not of a script."""
+    """The great chart, seen in four ways and at two widths; which one is a matter of style, not of a script."""
     if not series:
         return '<p class="about">No step has a finite loss.</p>'
     keys = "".join(
@@ -234,8 +241,9 @@ def _loss(series: Sequence[Series], marks: Sequence[Marks]) -> str:
         for one in series
     )
     switches, views = [], []
+    first = _LOG_LOSS if _wide(series[0].y, 30) else 0
     for n, (name, scales) in enumerate(_VIEWS):
-        checked = " checked" if n == 0 else ""
+        checked = " checked" if n == first else ""
         switches.append(f'<input type="radio" name="view" id="view-{n}"{checked}><label for="view-{n}">{name}</label>')
         broad, narrow = (
             line_chart("Loss", series, Axes(**{**vars(axes), **scales}), marks) for axes in (_BROAD, _NARROW)

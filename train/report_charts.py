@@ -17,6 +17,8 @@ import numpy as np
 
 TONES = 8
 _COLUMNS_PER_PIXEL = 0.5
+_FEW = 12
+"""Points in a row up to which each is shown."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,13 @@ def figure(title: str, series: Sequence[Series], axes: Axes, marks: Sequence[Mar
     return f'<figure class="card">{caption}{line_chart(title, shown, axes, marks)}</figure>'
 
 
-def line_chart(title: str, series: Sequence[Series], axes: Axes, marks: Sequence[Marks] = ()) -> str:
-    """The picture alone. Every series must have something to draw on these axes."""
+def line_chart(
+    title: str, series: Sequence[Series], axes: Axes, marks: Sequence[Marks] = (), follows: bool = True
+) -> str:
+    """The picture alone. Every series must have something to draw on these axes.
+
+    `follows`: with the values that the page's script shows under the pointer.
+    """
     thin = [_thinned(one, axes) for one in series]
     x_low, x_high = _range([one.x[_drawable(one, axes)] for one in series])
     x = Scale(x_low, x_high, axes.left, axes.width - axes.right, axes.log_x)
@@ -95,9 +102,10 @@ def line_chart(title: str, series: Sequence[Series], axes: Axes, marks: Sequence
             {"x": [round(v, 2) for v in one.x.tolist()], "y": [_rounded(v) for v in one.mean.tolist()]} for one in thin
         ],
     }
+    values = f' data-chart="{escape(json.dumps(readable, separators=(",", ":")))}"' if follows else ""
     return (
-        f'<svg class="chart" viewBox="0 0 {axes.width} {axes.height}" role="img" aria-label="{escape(title)}" '
-        f'data-chart="{escape(json.dumps(readable, separators=(",", ":")))}">{"".join(parts)}</svg>'
+        f'<svg class="chart" viewBox="0 0 {axes.width} {axes.height}" role="img" aria-label="{escape(title)}"'
+        f"{values}>{''.join(parts)}</svg>"
     )
 
 
@@ -244,10 +252,13 @@ def _curve(one: _Thin, x: Scale, y: Scale) -> str:
             below = [f"{a:.1f} {y(v):.1f}" for a, v in zip(along, one.low[start:stop], strict=True)]
             parts.append(f'<path class="band t{one.tone}" d="M{"L".join(above + below[::-1])}Z"/>')
         line = "L".join(f"{a:.1f} {y(v):.1f}" for a, v in zip(along, one.mean[start:stop], strict=True))
-        if stop - start == 1:  # one point has no line
-            parts.append(f'<circle class="dot t{one.tone}" cx="{along[0]:.1f}" cy="{y(one.mean[start]):.1f}" r="2.5"/>')
-        else:
+        if stop - start > 1:  # one point has no line
             parts.append(f'<path class="line t{one.tone}" d="M{line}"/>')
+        if stop - start <= _FEW:
+            parts += [
+                f'<circle class="dot t{one.tone}" cx="{a:.1f}" cy="{y(v):.1f}" r="2.5"/>'
+                for a, v in zip(along, one.mean[start:stop], strict=True)
+            ]
     return "".join(parts)
 
 

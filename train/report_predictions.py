@@ -1,29 +1,21 @@
-"""Predictions beside the truth: the true picture and what the answer draws, both programs with their differences.
-
-Pictures are decoded and encoded anew before they come into a page, so that only pixels reach it; a path that leads out
-of the run's folder is not followed.
-"""
+"""Predictions beside the truth: the true picture and what the answer draws, both programs with their differences."""
 
 from __future__ import annotations
 
-import base64
-import io
 import re
 from collections import defaultdict
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from html import escape
-from pathlib import Path
 from typing import Any
-
-from PIL import Image
 
 from .report_answers import CONTROLS, TASKS
 from .report_charts import short
+from .report_rasters import raster
 from .report_run import RunData, number
+from .report_sheet import sheet
 
 LIMIT = 24
-_SIDE = 512
 _TEXT, _WORDS = 6_000, 1_500
 """Characters of a text that the page holds, and words up to which differences are sought word by word."""
 _ASKED, _ASKED_LINES = 400, 6
@@ -34,11 +26,10 @@ _ROLES = re.compile(r"<\|open\|>\w*<\|sep\|>|<\|close\|>\w*<\|sep\|>|<\|[a-z_]{1
 
 
 def predictions(run: RunData) -> str:
-    """Cards of the newest predictions: the first of each task and kind in turn."""
+    """What the newest ones draw at a glance, and cards of them: the first of each task and kind in turn."""
     if not run.predictions:
         return ""
-    ((step, lines),) = run.predictions.items()
-    items = _items(run, step, lines)
+    step, lines, items = newest(run)
     asked = [n for n, one in enumerate(lines) if not one.get("control")]
     chosen = sorted(_in_turn(asked, lines)[:LIMIT])
     under = defaultdict(list)
@@ -47,16 +38,31 @@ def predictions(run: RunData) -> str:
             under[one.get("id"), one.get("task")].append(n)
     cards = [_card(run, lines, items, n, under[lines[n].get("id"), lines[n].get("task")]) for n in chosen]
     count = f"{len(chosen)} of {len(asked)}" if len(chosen) < len(asked) else f"all {len(asked)}"
-    return f'<p class="about">Step {step:,}: {count} held-out questions.</p>{"".join(cards)}'
+    return (
+        f'{_glance(run, lines, items)}<p class="about">Step {step:,}: {count} held-out questions.</p>{"".join(cards)}'
+    )
 
 
-def _items(run: RunData, step: int, lines: Sequence[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Number of a line → its scores, where they are of these very lines."""
+def newest(run: RunData) -> tuple[int, list[dict[str, Any]], dict[int, dict[str, Any]]]:
+    """The step of the newest predictions, their lines, and number of a line → its scores, where they are of these very
+    lines. There must be predictions."""
+    ((step, lines),) = run.predictions.items()
     found = {one["n"]: one for one in run.scores.get(step, {}).get("items", ())}
     if any(n >= len(lines) or one["id"] != lines[n].get("id") for n, one in found.items()):
         run.notes.append(f"the scores of step {step} are of other predictions; score them again")
-        return {}
-    return found
+        return step, lines, {}
+    return step, lines, found
+
+
+def _glance(run: RunData, lines: Sequence[dict[str, Any]], items: dict[int, dict[str, Any]]) -> str:
+    drawn = sheet(run.path, lines, items)
+    if not drawn:
+        return ""
+    title = (
+        '<figcaption><h3>At a glance</h3><p class="about">The first held-out pictures, what the answers draw, and what '
+        "the same questions give without the right picture.</p></figcaption>"
+    )
+    return f'<figure class="card">{title}<div class="wide">{drawn}</div></figure>'
 
 
 def _in_turn(numbers: Sequence[int], lines: Sequence[dict[str, Any]]) -> list[int]:
@@ -173,22 +179,3 @@ def differences(truth: str, answer: str) -> tuple[str, str]:
             text = escape("".join(pieces))
             parts[side].append(text if what == "equal" or not text else f'<mark class="{mark}">{text}</mark>')
     return "".join(parts[0]), "".join(parts[1])
-
-
-def raster(folder: Path, name: str) -> str:
-    """An img element of nothing but pixels, or a sentence about why there is none."""
-    path = folder / name
-    try:
-        if not path.resolve().is_relative_to(folder.resolve()):
-            return '<p class="nothing">a path that leads out of the run</p>'
-        with Image.open(path) as opened:
-            picture = opened.convert("RGB")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        # Pillow's ways of saying that this is no picture it can draw.
-        missing = "is not there" if isinstance(error, FileNotFoundError) else "cannot be read"
-        return f'<p class="nothing">{escape(name)} {missing}</p>'
-    picture.thumbnail((_SIDE, _SIDE))
-    out = io.BytesIO()
-    picture.save(out, "PNG", optimize=True)
-    data = base64.b64encode(out.getvalue()).decode()
-    return f'<img alt="" width="{picture.width}" height="{picture.height}" src="data:image/png;base64,{data}">'

@@ -21,7 +21,8 @@ from k3data.train.report import write_report
 from k3data.train.report_answers import above
 from k3data.train.report_charts import Axes, Series, _thinned, figure, log_ticks, short, ticks
 from k3data.train.report_inside import mix_names
-from k3data.train.report_predictions import asked_for, differences, raster
+from k3data.train.report_predictions import asked_for, differences
+from k3data.train.report_rasters import raster
 from k3data.train.report_run import read_run
 from PIL import Image
 from scipy.stats import fisher_exact
@@ -210,6 +211,12 @@ def test_three_steps_make_a_whole_page(tmp_path):
     assert "1.848M 1.083M active" in words and "Time 6 s" in words and "512" in words
     assert page.count('class="line t0"') > 6
     assert "://" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_a_loss_that_falls_far_is_seen_on_a_logarithmic_scale_first(tmp_path):
+    near = page_of(write(tmp_path / "near", [step(n, 4.0 / n) for n in range(1, 9)]))
+    far = page_of(write(tmp_path / "far", [step(n, 4.0 / 10**n) for n in range(1, 9)]))
+    assert 'id="view-0" checked' in near and 'id="view-3" checked' in far and far.count(" checked>") == 1
 
 
 def test_the_policy_allows_the_pages_own_style_and_script_alone(tmp_path):
