@@ -8,7 +8,8 @@ are enough of them. An outlier is skipped, and remembered as no more than that b
 hardly makes room for the next. But a skipped step changes nothing, so the next one, on other data, sees the same
 weights: a norm that is as large for several steps in a row is where the model is and not what was in a batch, and no
 skipping leads away from there. It is taken, clipped as every step is, and remembered as it is. So norms that have
-risen for good, as when a model begins to see, cost a few steps; what is no number is never taken, and ends the run.
+risen for good cost a few steps, and so does a step that led astray, from where the next one taken leads back; what is
+no number is never taken, and ends the run.
 
 The loss is not judged, beyond that it is a number. It tells of what is in a batch as much as of the model, so that a
 rare kind of document would be skipped for being rare; and where it spikes with usual gradients the step is a usual one.
