@@ -65,7 +65,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "carry": {"8w_s128_p3": {}, "8w_s128_p2": {"num_stages": 2},
               "4w_s64_p2": {"num_warps": 4, "slice": 64, "num_stages": 2}},
     "carry_back": {"8w_s128_p2": {}, "4w_s64_p2": {"num_warps": 4, "slice": 64, "num_stages": 2}},
-    "pass_on": {"8w_s16": {}, "4w_s16": {"num_warps": 4}, "8w_s16_tf32": {"precision": "tf32"}},
+    "pass_on": {"8w_s16_p3": {}, "8w_s16_p1": {"num_stages": 1}, "4w_s16_p3": {"num_warps": 4},
+                "8w_s16_p3_tf32": {"precision": "tf32"}},
     "step": {"4w_s32": {}, "4w_s16": {"slice": 16}, "4w_s64": {"slice": 64}, "8w_s128": {"num_warps": 8, "slice": 128}},
 }  # fmt: skip
 """For heads of 128 channels, by kernel; the first of each is what the table has."""
@@ -90,7 +91,12 @@ def launched(kernel: str, **changes: Any) -> Iterator[None]:
 
 
 def near_cuts() -> Any:
-    return patched(chunks, FIRST=128, SEGMENT=64)
+    return cut_at(128, 64)
+
+
+def cut_at(first: int, segment: int = 2048, far: int = 2**30) -> Any:
+    """The same cuts for any number of heads."""
+    return patched(chunks, cuts_of=lambda heads: chunks.Cuts(first, segment, far))
 
 
 def run(quick: bool) -> dict[str, Any]:
@@ -117,7 +123,7 @@ def study(seconds: float) -> dict[str, Any]:
     for heads in (16, 4) if GPU else (1,):
         for first, segment in ((8192, 2048), (2048, 2048), (4096, 4096), (8192, 8192), (2**30, 2048)):
             note(f"cuts.h{heads}.{first}_{segment}", partial(_cuts, heads, first, segment))
-    for mib in (512, 256, 2**20):
+    for mib in (1024, 512, 2**20):
         note(f"budget.{mib}_mib", partial(_budget, mib))
     return findings.done()
 
@@ -165,7 +171,7 @@ def _errors_of_segments() -> dict[str, Any]:
         found = errors(kda, HEAD, 500 if GPU else 200, device=DEVICE)
     given = operands_of(1, 3 * LONG // 8, 1, HEAD, HEAD, "initial", device=DEVICE)
     cut = results_and_gradients(kda, given)
-    with patched(chunks, FIRST=2**30):
+    with cut_at(2**30):
         whole = results_and_gradients(kda, given)
     found |= {f"beside_one_walk_{n}": relative_rms(a, b) for n, a, b in zip(TENSORS, cut, whole, strict=True)}
     return found
@@ -177,8 +183,8 @@ def _bitwise() -> dict[str, Any]:
     given = operands_of(1, 390, 2, HEAD, HEAD, "mixed", sequences=4, device=DEVICE)
     found: dict[str, Any] = {}
     for name, first in (("walk", 2**30), ("segments", 128)):
-        with patched(chunks, FIRST=first, SEGMENT=64):
-            table = ChunkTable.of(bounds, 390, DEVICE)
+        with cut_at(first, 64):
+            table = ChunkTable.of(bounds, 390, 2, DEVICE)
             packed = results_by_place(kda, given, cu_seqlens=table)
             again = results_by_place(kda, given, cu_seqlens=table)
             found[f"{name}.repeats"] = int(all(map(torch.equal, packed, again)))
@@ -246,7 +252,7 @@ def _step_once() -> dict[str, Any]:
 
 
 def _cuts(heads: int, first: int, segment: int) -> dict[str, Any]:
-    with patched(chunks, FIRST=first, SEGMENT=segment):
+    with cut_at(first, segment):
         return _kernels(1, LONG, heads, HEAD)
 
 

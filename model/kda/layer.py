@@ -177,7 +177,7 @@ class KimiDeltaAttention(HasKernels):
             q, k, v, z, beta_logit = (x.squeeze(1) for x in operands)
             o_BHK = kda_step(q, k, v, z, beta_logit, self.A_log, self.dt_bias, state_NHKV, lower_bound=bound)
             return o_BHK.unsqueeze(1), state_NHKV
-        table = chunk_table(tuple(groups.bounds), q_BTHK.device) if groups.packed else None
+        table = chunk_table(tuple(groups.bounds), self.config.heads, q_BTHK.device) if groups.packed else None
         return kda(
             q_BTHK, k_BTHK, v_BTHK, z_BTHK, beta_logit_BTH, self.A_log, self.dt_bias,
             lower_bound=self.config.gate_lower_bound, initial_state_NHKV=state_NHKV, cu_seqlens=table,
@@ -195,12 +195,12 @@ class KimiDeltaAttention(HasKernels):
 
 
 @lru_cache(maxsize=8)
-def chunk_table(bounds: tuple[int, ...], device: torch.device) -> ChunkTable:
+def chunk_table(bounds: tuple[int, ...], heads: int, device: torch.device) -> ChunkTable:
     """Remembered, because every layer of a model cuts the same batch."""
     from ..kernels.kda import ChunkTable
 
     with torch.inference_mode(False):
-        return ChunkTable.of(list(bounds), bounds[-1], device)
+        return ChunkTable.of(list(bounds), bounds[-1], heads, device)
 
 
 def _unit_length(x: Tensor) -> Tensor:

@@ -29,8 +29,8 @@ class Driver:
 
     @staticmethod
     def launcher_cls(source, metadata):
-        return lambda x, y, z, stream, function, packed, *hooks_and_args: launched.append(
-            ((x, y, z), stream, source.signature, source.constants, source.attrs, metadata.num_warps, hooks_and_args[3:])
+        return lambda x, y, z, stream, function, packed, *rest: launched.append(
+            ((x, y, z), stream, source.signature, source.constants, source.attrs, metadata.num_warps, rest[3:])
         )
 
 DEVICE = [-1]  # as a tensor of the CPU says

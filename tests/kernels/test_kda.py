@@ -192,7 +192,7 @@ def test_a_loss_on_the_state_alone():
 
 def test_it_compiles_into_one_graph():
     given = operands(66, "mixed", sequences=2)
-    table = ChunkTable.of([0, 30, 66], 66, DEVICE)
+    table = ChunkTable.of([0, 30, 66], 66, 1, DEVICE)
 
     def step(*tensors):
         o, state = kda(*tensors[:7], initial_state_NHKV=tensors[7], cu_seqlens=table)
@@ -226,7 +226,7 @@ def refused(change, match):
         (lambda g, o: o.update(lower_bound=0.0), "lower_bound is 0.0"),
         (lambda g, o: o.update(cu_seqlens=torch.tensor([0, 30, 69])), "must end at the number of tokens, 70"),
         (lambda g, o: o.update(cu_seqlens=torch.tensor([0, 80, 70])), "must not fall"),
-        (lambda g, o: o.update(cu_seqlens=ChunkTable.of([0, 69], 69, DEVICE)), "chunk table is of 69 tokens"),
+        (lambda g, o: o.update(cu_seqlens=ChunkTable.of([0, 69], 69, 1, DEVICE)), "chunk table is of 69 tokens"),
         (lambda g, o: o.update(initial_state_NHKV=torch.zeros(2, 2, 32, 32, device=DEVICE)), "2 sequences, but the"),
         (lambda g, o: o.update(initial_state_NHKV=torch.zeros(1, 2, 32, 16, device=DEVICE)), "initial_state is"),
     ],

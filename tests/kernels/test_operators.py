@@ -20,16 +20,14 @@ def operands(batch, length, sequences=None):
 @pytest.mark.parametrize("cut", [True, False])
 def test_forward(training, cut, monkeypatch):
     if cut:
-        monkeypatch.setattr(chunks, "FIRST", 64)
-        monkeypatch.setattr(chunks, "SEGMENT", 64)
+        monkeypatch.setattr(chunks, "cuts_of", lambda heads: chunks.Cuts(64, 64))
     tensors = [x.requires_grad_(training) for x in operands(1, 70)]
     torch.library.opcheck(op._forward.registered, (*tensors, None, None, None, -5.0, 0.2, training), test_utils=CHECKS)
 
 
 def test_backward_of_packed_sequences(monkeypatch):
-    monkeypatch.setattr(chunks, "FIRST", 64)
-    monkeypatch.setattr(chunks, "SEGMENT", 64)
-    table = ChunkTable.of([0, 10, 80], 80, DEVICE)
+    monkeypatch.setattr(chunks, "cuts_of", lambda heads: chunks.Cuts(64, 64))
+    table = ChunkTable.of([0, 10, 80], 80, 1, DEVICE)
     inputs = (*operands(1, 80, 2), table.rows_M2, table.walks_Z7, table.cuts_N2)
     o, state, *kept = op._forward(*inputs, -5.0, 0.2, True)
     arguments = (torch.ones_like(o), torch.ones_like(state), *inputs, o, *kept, -5.0, 0.2)
@@ -56,4 +54,4 @@ def test_shapes_of_any_length_are_traced_without_the_kernels():
     assert o.shape == dq.shape == (1, 2**20, 32, 128)
     assert state.shape == (1, 32, 128, 128)
     assert entering.shape == (2**14, 32, 128, 128)
-    assert across.shape == (509, 32, 128, 128)
+    assert across.shape == (1 + 28 + 240, 32, 128, 128)

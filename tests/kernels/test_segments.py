@@ -14,12 +14,12 @@ from k3data.model.kernels.kda import ChunkTable, chunks, kda
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 DTYPE = torch.bfloat16 if DEVICE == "cuda" else torch.float32
+CUTS_OF = chunks.cuts_of
 
 
 @pytest.fixture(autouse=True)
 def near_cuts(monkeypatch):
-    monkeypatch.setattr(chunks, "FIRST", 128)
-    monkeypatch.setattr(chunks, "SEGMENT", 64)
+    monkeypatch.setattr(chunks, "cuts_of", lambda heads: chunks.Cuts(128, 64))
 
 
 def operands(length, gate="mixed", *, batch=1, heads=1, key_dim=32, value_dim=32, sequences=None, seed=0):
@@ -36,9 +36,23 @@ def assert_right(given, limit_of, definition=composed, **options):
         assert near, (name, relative_rms(a, b))
 
 
+@pytest.mark.parametrize("heads", [8, 9])
+@pytest.mark.parametrize("length", [1, 2048, 2049, 8192, 10241, 65536, 65537, 300_000])
+def test_a_sequence_has_the_cuts_of_a_longer_one(heads, length):
+    cuts = CUTS_OF(heads)
+    edges = cuts.edges(length)
+    assert edges == [*cuts.edges(2**20)[: len(edges) - 1], length] and len(edges) == cuts.segments(length) + 1
+    assert all(edge % chunks.CHUNK == 0 for edge in edges[:-1])
+    assert (cuts.segments(4096) > 1) == (heads <= chunks.FEW_HEADS)
+
+
 def test_where_sequences_are_cut():
-    assert [chunks.segments_of(length) for length in (0, 1, 128, 129, 192, 193, 300)] == [1, 1, 1, 2, 2, 3, 4]
-    table = ChunkTable.of([0, 100, 100, 300], 300, "cpu")
+    cuts = chunks.Cuts(128, 64, 256)
+    assert [cuts.segments(length) for length in (0, 1, 128, 129, 192, 193, 256, 257, 384, 385)] == [
+        1, 1, 1, 2, 2, 3, 3, 4, 4, 5
+    ]  # fmt: skip
+    assert cuts.edges(385) == [0, 128, 192, 256, 384, 385]
+    table = ChunkTable.of([0, 100, 100, 300], 300, 1, "cpu")
     assert table.cuts_N2.tolist() == [[0, 1], [1, 1], [2, 3]]
     assert table.walks_Z7.tolist() == [
         [0, 100, 0, 2, 0, 0, 0],

@@ -17,7 +17,8 @@ GIB = 2**30
 
 
 def test_a_training_step_takes_at_most_0_6_of_what_fla_takes():
-    """16 × 4096 tokens, 16 heads of 128 channels, bf16: what both passes hold at the peak. fla takes 6.9 GiB."""
+    """16 × 4096 tokens, 16 heads of 128 channels, bf16: what both passes hold at the peak. fla took 9.35 GiB beside
+    3.98 of a budget half as large."""
     tokens, H, D = 16 * 4096, 16, 128
     chunk_count, per_token_head = tokens // 64, tokens * H
     inputs = per_token_head * (4 * D * 2 + 2)
@@ -27,9 +28,9 @@ def test_a_training_step_takes_at_most_0_6_of_what_fla_takes():
     states = 2 * 16 * H * D * D * 4
     groups = head_groups(chunk_count, 0, H, D, D, 2)
     peak = inputs + kept + gradients + states + workspace_bytes(chunk_count, 0, H, D, D, 2)
-    assert [(count, len(inner)) for _, count, inner in groups] == [(8, 1), (8, 1)]
-    assert peak / GIB == pytest.approx(3.9298, abs=1e-4)
-    assert peak <= 0.6 * 6.9 * GIB
+    assert [(count, len(inner)) for _, count, inner in groups] == [(16, 1)]
+    assert peak / GIB == pytest.approx(4.3087, abs=1e-4)
+    assert peak <= 0.6 * 9.35 * GIB
 
 
 def test_a_group_of_the_walk_is_no_smaller_than_the_budget_makes_it():
@@ -46,8 +47,7 @@ def test_a_group_of_the_walk_is_no_smaller_than_the_budget_makes_it():
 @pytest.mark.parametrize("cut", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_groups_give_what_one_group_gives_bit_for_bit(cut, monkeypatch):
     if cut:
-        monkeypatch.setattr(chunks, "FIRST", 64)
-        monkeypatch.setattr(chunks, "SEGMENT", 64)
+        monkeypatch.setattr(chunks, "cuts_of", lambda heads: chunks.Cuts(64, 64))
     given = operands_of(1, 80, 3, 32, 32, "mixed", sequences=2, device=DEVICE, dtype=DTYPE)
     options = {"cu_seqlens": torch.tensor([0, 10, 80])}
     expected = results_by_place(kda, given, **options)

@@ -89,7 +89,7 @@ def reverse_kernel(
     leaving_ptr, dv_ptr, dinitial_ptr,
     T, H, chunks_of_row, first_head, heads,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, TABLE: tl.constexpr, CUT: tl.constexpr,
-    HAS_INITIAL: tl.constexpr,
+    HAS_FINAL: tl.constexpr, HAS_INITIAL: tl.constexpr,
 ):  # fmt: skip
     """All chunks of one segment, one head and one slice of V, from the last to the first.
 
@@ -108,7 +108,9 @@ def reverse_kernel(
     place_CK = row_C[:, None] * K + channel_K[None, :]
     place_CC = row_C[:, None] * CHUNK + row_C[None, :]
     place_SK = slice_S[:, None] * K + channel_K[None, :]
-    dstate_SK = tl.load(dfinal_ptr + place_state_SK, mask=after == 0, other=0.0).to(tl.float32)
+    dstate_SK = tl.zeros([SLICE, K], dtype=tl.float32)
+    if HAS_FINAL:
+        dstate_SK = tl.load(dfinal_ptr + place_state_SK, mask=after == 0, other=0.0).to(tl.float32)
     if CUT:
         passed_ptr += (tl.cast(walk, tl.int64) * heads + own_head) * (V * K)
         dstate_SK += tl.load(passed_ptr + place_SK, mask=after > 0, other=0.0)

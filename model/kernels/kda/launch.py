@@ -64,7 +64,7 @@ def launches(key_dim: int, value_dim: int) -> Launches:
             gate=Launch(num_warps=4, slice=64, registers=128, num_stages=4),
             carry=Launch(num_warps=8, num_stages=3, slice=128),
             carry_back=Launch(num_warps=8, num_stages=2, slice=128),
-            pass_on=Launch(num_warps=8, slice=16),
+            pass_on=Launch(num_warps=8, num_stages=3, slice=16),
             step=Launch(num_warps=4, slice=32),
         )
     return Launches(
@@ -77,6 +77,6 @@ def launches(key_dim: int, value_dim: int) -> Launches:
         gate=Launch(num_warps=4, slice=keys, registers=128, num_stages=4),
         carry=Launch(num_warps=4, slice=min(keys, values)),
         carry_back=Launch(num_warps=4, num_stages=2, slice=values),
-        pass_on=Launch(num_warps=4, slice=16),
+        pass_on=Launch(num_warps=4, num_stages=3, slice=16),
         step=Launch(num_warps=4, slice=32),
     )

@@ -42,14 +42,14 @@ def kda(
         "q": q_BTHK, "k": k_BTHK, "v": v_BTHV, "z": z_BTHK, "beta_logit": beta_logit_BTH,
         "A_log": A_log_H, "dt_bias": dt_bias_P, "initial_state": initial_state_NHKV,
     }  # fmt: skip
-    B, T, K = q_BTHK.shape[0], q_BTHK.shape[1], q_BTHK.shape[-1]
     check(operands, lower_bound)
+    B, T, H, K = q_BTHK.shape
     table = cu_seqlens
     if table is not None:
         if B != 1:
             raise ValueError(f"cu_seqlens belongs to packed input of one row, but the batch has {B}")
         if not isinstance(table, ChunkTable):
-            table = ChunkTable.of(table, T, q_BTHK.device)
+            table = ChunkTable.of(table, T, H, q_BTHK.device)
         if table.tokens != T:
             raise ValueError(f"the chunk table is of {table.tokens} tokens, but the input has {T}")
     N = B if table is None else table.sequences
@@ -91,7 +91,7 @@ def _(q, k, v, z, beta, A_log, dt_bias, initial, rows, walks, cuts, lower_bound,
 
 @custom_op("k3data::kda_backward")
 def _backward(
-    do: Tensor, dfinal: Tensor,
+    do: Tensor, dfinal: Tensor | None,
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
     initial: Tensor | None, rows: Tensor | None, walks: Tensor | None, cuts: Tensor | None,
     o: Tensor, entering: Tensor, written: Tensor, a: Tensor, x: Tensor, lengths: Tensor, across: Tensor,
@@ -105,9 +105,9 @@ def _backward(
 
 
 @_backward.register_fake
-def _(do: Tensor, dfinal: Tensor, q: Tensor, *others: Any) -> tuple[Tensor, ...]:
+def _(do: Tensor, dfinal: Tensor | None, q: Tensor, *others: Any) -> tuple[Tensor, ...]:
     *operands, initial = (q, *others[:7])
-    dinitial = q.new_empty(0, dtype=torch.float32) if initial is None else torch.empty_like(dfinal)
+    dinitial = q.new_empty(0 if initial is None else initial.shape, dtype=torch.float32)
     return (*(torch.empty_like(tensor) for tensor in operands), dinitial)
 
 
@@ -121,10 +121,9 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None
 
 def _gradients(ctx: Any, do: Tensor | None, dfinal: Tensor | None, *_unused: None) -> tuple[Tensor | None, ...]:
     saved = ctx.saved_tensors  # once: activations that are made again are made at each look
-    q, _, v, *_, initial, _, _, cuts, o = saved[:12]
-    N, (_, _, H, K), V = (len(q) if cuts is None else len(cuts)), q.shape, v.shape[-1]
+    initial, o = saved[7], saved[11]
     do = torch.zeros_like(o) if do is None else do.contiguous()
-    dfinal = q.new_zeros(N, H, K, V, dtype=torch.float32) if dfinal is None else dfinal.contiguous()
+    dfinal = None if dfinal is None else dfinal.contiguous()
     found = _backward(do, dfinal, *saved, ctx.lower_bound, ctx.scale)
     dinitial = None if initial is None else found[7].to(initial.dtype)
     return *found[:7], dinitial, None, None, None, None, None, None

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from . import chunks
 from .backward import reverse_kernel, rows_kernel
-from .chunks import CHUNK, batch_table, segments_of
+from .chunks import CHUNK, batch_table
 from .forward import prepare_kernel, scan_kernel
 from .launch import launches
 from .local import gate_kernel, pairs_kernel
@@ -29,7 +29,7 @@ class Sizes:
         self.chunks_of_row = -(-self.T // CHUNK)
         self.M = self.B * self.chunks_of_row if rows is None else len(rows)
         self.N = self.B if cuts is None else len(cuts)
-        self.Z = self.B * segments_of(self.T) if walks is None else len(walks)
+        self.Z = self.B * chunks.cuts_of(self.H).segments(self.T) if walks is None else len(walks)
         self.cut = self.Z > self.N
 
     def tables(
@@ -38,7 +38,7 @@ class Sizes:
         """Those of the rows of a batch are made here, where they are long enough to be cut."""
         if walks is not None or not self.cut:
             return walks, cuts
-        table = batch_table(self.B, self.T, chunks.FIRST, chunks.SEGMENT, q.device)
+        table = batch_table(self.B, self.T, chunks.cuts_of(self.H), q.device)
         return table.walks_Z7, table.cuts_N2
 
 
@@ -62,7 +62,7 @@ def run_forward(
         sizes.T, H, sizes.chunks_of_row, scale, lower_bound,
         K, launch.slice, rows is not None, launch.num_warps, H * K, **launch.options(),
     )  # fmt: skip
-    passed = across = q.new_empty(0, dtype=torch.float32)
+    passed, across = None, q.new_empty(0, dtype=torch.float32)
     if sizes.cut:
         carried, passed = (q.new_empty(sizes.Z, H, V, K, dtype=torch.float32) for _ in range(2))
         across = q.new_empty(sizes.Z, H, K, K, dtype=torch.float32)
@@ -93,7 +93,7 @@ def run_forward(
 
 
 def run_backward(
-    do: Tensor, dfinal: Tensor,
+    do: Tensor, dfinal: Tensor | None,
     q: Tensor, k: Tensor, v: Tensor, z: Tensor, beta: Tensor, A_log: Tensor, dt_bias: Tensor,
     initial: Tensor | None, rows: Tensor | None, walks: Tensor | None, cuts: Tensor | None,
     o: Tensor, entering: Tensor, written: Tensor, a: Tensor, x: Tensor, lengths: Tensor, across: Tensor,
@@ -107,7 +107,7 @@ def run_backward(
     table = launches(K, V)
     key_slices = K // table.gate.slice
     dq, dk, dv, dz, dbeta = (torch.empty_like(tensor) for tensor in (q, k, v, z, beta))
-    dinitial = torch.empty_like(dfinal) if initial is not None else q.new_empty(0, dtype=torch.float32)
+    dinitial = q.new_empty(0 if initial is None else initial.shape, dtype=torch.float32)
     dA_log_parts = q.new_empty(M, H, key_slices, dtype=torch.float32)
     ddt_bias_parts = q.new_empty(M, H, K, dtype=torch.float32)
     ones = ones_of_rows(q.dtype, q.device)
@@ -120,13 +120,13 @@ def run_backward(
             T, H, sizes.chunks_of_row, first, G, scale, lower_bound,
             K, launch.slice, packed, launch.num_warps, **launch.options(),
         )  # fmt: skip
-        passed = q.new_empty(0, dtype=torch.float32)
+        passed = None
         if cut:
             carried, passed = (q.new_empty(sizes.Z, G, V, K, dtype=torch.float32) for _ in range(2))
             launch = table.carry_back
             carry_back_kernel[(sizes.Z * G * (V // launch.slice),)](
                 do, dfinal, dq, dk, k_end, a, x, decay, walks, carried,
-                H, first, G, K, V, launch.slice, **launch.options(),
+                H, first, G, K, V, launch.slice, dfinal is not None, **launch.options(),
             )  # fmt: skip
             launch = table.pass_on
             pass_on_kernel[(sizes.N * G * (V // launch.slice),)](
@@ -139,7 +139,7 @@ def run_backward(
         reverse_kernel[(sizes.Z * G * (V // launch.slice),)](
             do, dfinal, dq, dk, k_end, a, x, decay, passed, walks, leaving, dv, dinitial,
             T, H, sizes.chunks_of_row, first, G,
-            K, V, launch.slice, walks is not None, cut, initial is not None, **launch.options(),
+            K, V, launch.slice, walks is not None, cut, dfinal is not None, initial is not None, **launch.options(),
         )  # fmt: skip
         del k_end, decay, passed
         for own_first, own in inner_groups:

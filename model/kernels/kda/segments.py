@@ -80,7 +80,7 @@ def carry_back_kernel(
     do_ptr, dfinal_ptr, q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, walks_ptr,
     carried_ptr,
     H, first_head, heads,
-    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr,
+    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, HAS_FINAL: tl.constexpr,
 ):  # fmt: skip
     """One segment but the first of its sequence, one head and one slice of V: the gradient of the state that enters."""
     OPERAND: tl.constexpr = q_plus_ptr.dtype.element_ty
@@ -94,10 +94,12 @@ def carry_back_kernel(
     if before == 0:
         return
     channel_K, row_C = tl.arange(0, K), tl.arange(0, CHUNK)
-    place_state_SK = (sequence * H + head) * (K * V) + channel_K[None, :] * V + slice_S[:, None]
     place_CK = row_C[:, None] * K + channel_K[None, :]
     place_CC = row_C[:, None] * CHUNK + row_C[None, :]
-    dstate_SK = tl.load(dfinal_ptr + place_state_SK, mask=after == 0, other=0.0).to(tl.float32)
+    dstate_SK = tl.zeros([SLICE, K], dtype=tl.float32)
+    if HAS_FINAL:
+        place_state_SK = (sequence * H + head) * (K * V) + channel_K[None, :] * V + slice_S[:, None]
+        dstate_SK = tl.load(dfinal_ptr + place_state_SK, mask=after == 0, other=0.0).to(tl.float32)
     for back in range(count):
         step = count - 1 - back
         block = (first + step) * H + head

@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from .chunks import CHUNK
 
-BUDGET = 512 * 2**20
+BUDGET = 2**30
 """Bytes. One head always runs, whatever it takes."""
 
 
