@@ -1,14 +1,17 @@
 """The GPU kernels against their definitions, then against the clock, our PyTorch operators and public kernels.
 
 No head size is timed unless it has been found right: results and gradients against fp64 on the same rounded operands,
-at every gate. Times are medians of CUDA events, after a warm-up; `forward_backward` is both passes, with all gradients.
-fla's first call for a number of heads tunes for minutes, so it runs at one number and only where it is installed.
+at every gate. Times are medians of CUDA events, after a warm-up; `forward_backward` is both passes, with all gradients,
+as `loss.backward()` runs them, and `one_thread` the same with autograd in the thread of the forward, as the trainer has
+it: what is short waits for the other thread. fla, where it is installed, tunes for minutes at its first call for a
+number of heads, so it runs at 16, and at those that FLA_HEADS names: FLA_HEADS=16,32,8,4 k3data bench kernels.
 Experts, mixes, convolutions, gates and the loss are those of `layers`, beside PyTorch's operators, eager and compiled.
 Figures go to stderr as they come, one JSON object a line: a run that is cut off has not lost them.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,9 +34,13 @@ TENSORS = ("o", "state", "dq", "dk", "dv", "dz", "dbeta", "dA_log", "ddt_bias", 
 LIMITS = dict(zip(TENSORS, (0.005, 0.005, 0.008, 0.008, 0.008, 0.02, 0.02, 0.1, 0.1, 0.008), strict=True))
 """FLA's tolerances; but A_log and dt_bias are sums over all tokens in which most cancels at random gradients."""
 
-SHAPES = {"16x4096_h16_d128": (16, 4096, 16, 128), "1x65536_h16_d128": (1, 65536, 16, 128),
-          "1x262144_h16_d128": (1, 262144, 16, 128), "2x2048_h16_d128": (2, 2048, 16, 128),
-          "2x8192_h8_d64": (2, 8192, 8, 64)}  # fmt: skip
+SHAPES = {
+    f"{batch}x{length}_h{heads}_d{channels}": (batch, length, heads, channels)
+    for batch, length, heads, channels in (
+        (16, 4096, 16, 128), (1, 65536, 16, 128), (1, 262144, 16, 128), (2, 2048, 16, 128), (16, 4096, 32, 128),
+        (1, 262144, 4, 128), (1, 262144, 8, 128), (1, 16384, 4, 128), (2, 8192, 8, 64),
+    )
+}  # fmt: skip
 
 _PEERS = {"torch": "pytorch", "compiled": "pytorch_compiled"}
 
@@ -92,11 +99,12 @@ def _right(found: Found, kda: Callable[..., Any], head_dims: tuple[int, ...]) ->
 def _shapes(
     found: Found, kda: Callable[..., Any], fla: Callable[..., Any] | None, shapes: dict[str, tuple[int, int, int, int]]
 ) -> None:  # fmt: skip
+    fla_heads = set(map(int, os.environ.get("FLA_HEADS", "16").split(",")))
     for key, shape in shapes.items():
         found.add(measure(key, kda, shape))
-        if shape[0] * shape[1] <= 65536:  # more would not fit
+        if shape[0] * shape[1] <= 65536 and shape[2] <= 16:  # more would not fit
             found.add(measure(key, composed, shape, repeats=3), "pytorch")
-        if fla is not None and shape[2:] == (16, 128):
+        if fla is not None and shape[2] in fla_heads and shape[3] == 128:
             found.add(measure(key, fla, shape), "fla")
 
 
@@ -203,6 +211,10 @@ def measure(
     def both() -> None:
         torch.autograd.grad(function(*leaves)[0], leaves, do)
 
+    def one_thread() -> None:
+        with torch.autograd.set_multithreading_enabled(False):
+            both()
+
     def inference() -> None:
         with torch.no_grad():
             function(*leaves)
@@ -215,6 +227,7 @@ def measure(
         f"{key}_forward_ms": median_ms(lambda: function(*leaves), repeats),
         f"{key}_inference_ms": median_ms(inference, repeats),
         f"{key}_forward_backward_ms": median_ms(both, repeats),
+        f"{key}_one_thread_ms": median_ms(one_thread, repeats),
         f"{key}_peak_gib": round(peak, 3),
     }
 
