@@ -54,7 +54,8 @@ class Scatter(Source):
         piece: longer documents are cut into pieces of at most so many tokens; an eighth of the window unless given.
         reuse: documents may be used again once all have been used.
         max_image_tokens: bound on a picture's tokens, the one that the documents were tokenised with.
-        answer_weight: loss weight of each token of an answer; all else that is written has 1.
+        answer_weight: loss weight of each token of an answer and of the gap that ends it; all else that is written has
+            1.
     """
 
     version: ClassVar[int] = 1
@@ -104,8 +105,9 @@ class Scatter(Source):
         # Where the tokenizer and the data sets lie is not what they are: their digests are in the units' ids.
         values = super().semantic()
         values.pop("tokenizer")
-        if self.answer_weight == 1:
-            values.pop("answer_weight")  # windows made before there was one are the same windows
+        weight = values.pop("answer_weight")
+        if weight != 1:  # windows made before there was one are the same windows
+            values["answer_and_gap_weight"] = weight  # and those whose gap had a weight of 1 are others
         for name in ("documents", "pictures"):
             values[name] = [one.semantic() for one in getattr(self, name)]
         return values

@@ -83,7 +83,7 @@ class WindowBuilder:
     Args:
         tokenizer: the documents' own.
         max_image_tokens: bound on a picture's tokens; see `tokenizer.images`.
-        answer_weight: loss weight of each token of an answer.
+        answer_weight: loss weight of each token of an answer and of the gap that ends it.
     """
 
     def __init__(self, tokenizer: Tokenizer, max_image_tokens: int, answer_weight: float = 1.0):
@@ -163,7 +163,8 @@ class WindowBuilder:
             if closing.asks:
                 questions[number] = (start, middle)
         laid.own(np.array([self.tokenizer.special["eos"]], np.uint32))
-        sample = laid.finish(answers.values(), self._answer_weight)
+        gap = len(self._gap)  # weighed as well, or a model bets on going on
+        sample = laid.finish([(start, end + gap) for start, end in answers.values()], self._answer_weight)
         retriever = Retriever(sample.tokens, self._words, [item.question for item in braid.items])
         length = len(sample.tokens)
         sample.proofs = [
@@ -331,14 +332,14 @@ class _Laying:
         self.parts.append(ids)
         self.at += len(ids)
 
-    def finish(self, answers: Iterable[tuple[int, int]], answer_weight: float) -> TokenSample:
+    def finish(self, weighed: Iterable[tuple[int, int]], weight: float) -> TokenSample:
         """The sample, without proofs. Pictures carry no loss: their tokens are placeholders."""
         tokens = np.concatenate(self.parts)
         groups = [{"start": 0, "end": len(tokens)}]
         special = self.tokenizer.special
         labels = (tokens != special["media_pad"]).astype(np.float32)
-        for start, end in answers:
-            labels[start:end] = answer_weight
+        for start, end in weighed:
+            labels[start:end] = weight
         return TokenSample(
             tokens, groups, self.docs, self.images, from_label_weights(labels, groups), media=b"".join(self.media)
         )

@@ -95,13 +95,14 @@ def test_more_windows_leave_the_first_as_they_are(world: World, samples: list[To
 def test_answers_weigh_what_is_asked_and_nothing_else_changes(world: World, samples: list[TokenSample]) -> None:
     weighed = recipe(count=3).replace("reuse: true", "reuse: true\n          answer_weight: 8")
     heavy = run(weighed, world.folder, "heavy")
+    gap = len(world.tokenizer.encode("\n\n"))
     plain = {sample.tokens.tobytes(): sample for sample in samples}
     for members in Dataset.open(str(heavy)).iter_raw():
         sample = read_token_sample(members)
         before, after = (spread(one.weights) for one in (plain[sample.tokens.tobytes()], sample))
         answers = np.zeros(len(sample.tokens), bool)
-        for proof in sample.proofs:  # weights belong to the position before the token
-            answers[proof["answer"]["start"] - 1 : proof["answer"]["end"] - 1] = True
+        for proof in sample.proofs:  # weights belong to the position before the token; the gap behind is weighed as well
+            answers[proof["answer"]["start"] - 1 : proof["answer"]["end"] - 1 + gap] = True
         assert answers.sum() and (after[answers] == 8).all() and (before[answers] == 1).all()
         assert (after[~answers] == before[~answers]).all()
 
