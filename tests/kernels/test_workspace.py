@@ -23,13 +23,13 @@ def test_a_training_step_takes_at_most_0_6_of_what_fla_takes():
     chunk_count, per_token_head = tokens // 64, tokens * H
     inputs = per_token_head * (4 * D * 2 + 2)
     kept = per_token_head * D * 2 * 2  # o and its gradient
-    kept += chunk_count * H * (D * D * 2 + D * 64 * 2 + 2 * 64 * 64 * 2 + 2 * 64 * 4)  # for the backward pass
+    kept += chunk_count * H * (D * D * 2 + D * 64 * 2 + 2 * 64 * 64 * 2 + 3 * 64 * 4)  # for the backward pass
     gradients = inputs + chunk_count * H * (D + 2) * 4  # and the parts of those of dt_bias and A_log
     states = 2 * 16 * H * D * D * 4
     groups = head_groups(chunk_count, 0, H, D, D, 2)
     peak = inputs + kept + gradients + states + workspace_bytes(chunk_count, 0, H, D, D, 2)
     assert [(count, len(inner)) for _, count, inner in groups] == [(16, 1)]
-    assert peak / GIB == pytest.approx(4.3087, abs=1e-4)
+    assert peak / GIB == pytest.approx(4.3126, abs=1e-4)
     assert peak <= 0.6 * 9.35 * GIB
 
 

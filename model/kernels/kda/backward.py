@@ -9,14 +9,14 @@ With the letters of `forward.py`, dS' the gradient of the state that leaves a ch
     gate      dk° = W dS'ᵀ            dk, dz and the parts of dA_log and d dt_bias
 
 W = X r with r = v − n k⁺ S, so dv = Xᵀ dW is the gradient of r; P = k⁺ k⁻ᵀ below the diagonal. The products of forward
-are not needed again.
+are not needed again. The diagonal of X is in fp32, as in forward.
 
 This file has the walk; what lies behind it is in `local.py` (pairs, gate) and `products.py` (inner). Rows of q⁺ and k⁺
 are handed over in the memory of dq and dk, which nobody has written yet; and what inner gives to keys and to decays, in
 that of dk and dz.
 
 Bytes for a token of a head, K = V = 128, bf16, read and written, each number counted once: rows 776 + 776, reverse
-1,288 + 768, pairs 1,290 + 266, inner 2,060 + 768, gate 2,308 + 520. FLOPs: reverse 131K, pairs 33K, inner 426K, gate
+1,292 + 768, pairs 1,290 + 266, inner 2,060 + 768, gate 2,308 + 520. FLOPs: reverse 131K, pairs 33K, inner 426K, gate
 66K.
 
 Measured on an H200, four heads of 64 channels in a step of training: inner takes 75 µs a launch and gate 31. The
@@ -59,7 +59,7 @@ def rows_kernel(
     if start >= end:
         return
     own = chunk.to(tl.int64) * heads + own_head
-    lengths_ptr += (chunk.to(tl.int64) * H + head) * (2 * CHUNK)
+    lengths_ptr += (chunk.to(tl.int64) * H + head) * (3 * CHUNK)
     row_QR, channel_K = rows_by_tile(), tl.arange(0, SLICE)
     is_row_1QR = (row_QR < end - start)[None, :, :]
     place_KQR = (start * H + head) * K + first + places(row_QR * (H * K), channel_K, WARPS)
@@ -84,7 +84,7 @@ def rows_kernel(
 
 @kernel(do_not_specialize=["T", "H", "chunks_of_row", "first_head", "heads"])
 def reverse_kernel(
-    do_ptr, dfinal_ptr, q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr,
+    do_ptr, dfinal_ptr, q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, lengths_ptr,
     passed_ptr, walks_ptr,
     leaving_ptr, dv_ptr, dinitial_ptr,
     T, H, chunks_of_row, first_head, heads,
@@ -130,7 +130,8 @@ def reverse_kernel(
         dwritten_SC = tl.dot(tl.trans(do_CS), a_CC)
         dwritten_SC = tl.dot(half_SK, tl.trans(k_end_CK), dwritten_SC)
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
-        dv_SC = tl.dot(dwritten_SC.to(OPERAND), x_CC)
+        diagonal_C = tl.load(lengths_ptr + block * (3 * CHUNK) + 2 * CHUNK + row_C)
+        dv_SC = tl.dot(dwritten_SC.to(OPERAND), x_CC, dwritten_SC * diagonal_C[None, :])
         tl.store(dv_ptr + place_CS, tl.trans(dv_SC.to(OPERAND)), mask=is_token_C[:, None])
         q_plus_CK = tl.load(q_plus_ptr + place_rows_CK, mask=is_token_C[:, None], other=0.0)
         k_plus_CK = tl.load(k_plus_ptr + place_rows_CK, mask=is_token_C[:, None], other=0.0)

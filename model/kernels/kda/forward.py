@@ -7,7 +7,11 @@ Of each chunk of 64 rows and each head, with γ = 2^G, m = scale / ‖q‖, n = 
     scan      W = X (v − n k⁺ S)            O = m q⁺ S + A W         S' = Diag(γ_last) S + k°ᵀ W
 
 W is what is written, (I + L)⁻¹ β (v − …), times n. With lengths and β on products instead of on rows, prepare holds no
-vector over rows, and the walks need of each token m and n, as factors of columns.
+vector over rows, and the walks need of each token m, n and β n, as factors of columns.
+
+The diagonal of X is β n, and most of W is what it gives. So it is kept in fp32 and multiplies v − n k⁺ S in fp32, as
+what the product with the rest of X begins with; so it does with dW going back. Rounded to bf16, it would be off for all
+channels of a row alike, in W and once more in dv: the gradient of β, ⟨dv, W⟩, has the error of both.
 
 The scan holds Sᵀ, V × K, in registers in fp32: then each product has an accumulator as its left operand, straight from
 registers, and a tile of the prepared tensors from shared memory as its right one. Nothing that was accumulated is ever
@@ -18,12 +22,13 @@ The inverse is block recursive, X ← X − X N X with N the blocks below the di
 Every factor is the inverse of a part of the matrix, with entries of at most 1, so fp16 operands (11 bits) lose nothing
 that the bf16 result would keep. (Powers of I + L, which are as few products, cancel badly where keys are alike.)
 
-Bytes for a token of a head, K = V = 128, bf16: prepare reads 770 and writes 1,040; scan reads 1,298 and writes 256, and
+Bytes for a token of a head, K = V = 128, bf16: prepare reads 770 and writes 1,044; scan reads 1,300 and writes 256, and
 for training 768 more: the state that enters each chunk, and W. FLOPs: prepare about 180K, of which 80K are in blocks
 that are not used (three dense products instead of ten small tiles) and 80K in the inverse; scan 131K.
 
 Prepared tensors lie chunk by chunk, head by head: row-major [64, K], but W as [V, 64] and states as [V, K]. Rows past
-the end of a sequence are zero in all of them, but for the diagonal of X.
+the end of a sequence are zero in all of them. X has zeros on its diagonal, which is the third of `lengths`, [3, 64]:
+1 / ‖q‖, n, β n.
 
 Letters: C = 64 rows of a chunk, K key channels, V value channels, S = V channels of a slice; Q, R as in `tiles.py`.
 """
@@ -102,7 +107,7 @@ def prepare_kernel(
     dt_bias_ptr += head * K
     beta_ptr += token
     slope = tl.exp2(LOG2E * tl.load(A_log_ptr + head).to(tl.float32))
-    lengths_ptr += block * (2 * CHUNK)
+    lengths_ptr += block * (3 * CHUNK)
     row_C = tl.arange(0, CHUNK)
     tl.store(lengths_ptr + row_C, inverse_length(q_ptr, STRIDE, end - start, K))
     tl.store(lengths_ptr + CHUNK + row_C, inverse_length(k_ptr, STRIDE, end - start, K))
@@ -144,11 +149,12 @@ def prepare_kernel(
     i, j = row_C[:, None], row_C[None, :]
     q_length_C, k_length_C = tl.load(lengths_ptr + row_C), tl.load(lengths_ptr + CHUNK + row_C)
     beta_C = sigmoid(tl.load(beta_ptr + row_C * H, mask=row_C < end - start, other=0.0).to(tl.float32))
+    tl.store(lengths_ptr + 2 * CHUNK + row_C, k_length_C * beta_C)
     square_CC = block * (CHUNK * CHUNK) + i * CHUNK + j
     tl.store(a_ptr + square_CC, tl.where(i >= j, (scale * q_length_C)[:, None] * qk_CC, 0.0).to(OPERAND))
     L_CC = tl.where(i > j, (beta_C * k_length_C)[:, None] * kk_CC * k_length_C[None, :], 0.0)
     X_CC = k_length_C[:, None] * unit_lower_inverse(L_CC, HALF) * beta_C[None, :]
-    tl.store(x_ptr + square_CC, X_CC.to(OPERAND))
+    tl.store(x_ptr + square_CC, tl.where(i == j, 0.0, X_CC).to(OPERAND))
 
 
 @kernel(do_not_specialize=["T", "H", "chunks_of_row", "scale"])
@@ -191,14 +197,14 @@ def scan_kernel(
         k_plus_CK = tl.load(k_plus_ptr + block * (CHUNK * K) + place_CK)
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
         v_CS = tl.load(v_ptr + place_CS, mask=is_token_C[:, None], other=0.0)
-        k_length_C = tl.load(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_C)
+        k_length_C = tl.load(lengths_ptr + block * (3 * CHUNK) + CHUNK + row_C)
         half_SK = state_SK.to(OPERAND)
         given_SC = tl.trans(v_CS).to(tl.float32) - k_length_C[None, :] * tl.dot(half_SK, tl.trans(k_plus_CK))
-        given_SC = given_SC.to(OPERAND)
-        written_SC = tl.dot(given_SC, tl.trans(x_CC)).to(OPERAND)
+        diagonal_C = tl.load(lengths_ptr + block * (3 * CHUNK) + 2 * CHUNK + row_C)
+        written_SC = tl.dot(given_SC.to(OPERAND), tl.trans(x_CC), given_SC * diagonal_C[None, :]).to(OPERAND)
         q_plus_CK = tl.load(q_plus_ptr + block * (CHUNK * K) + place_CK)
         a_CC = tl.load(a_ptr + block * (CHUNK * CHUNK) + place_CC)
-        q_length_C = tl.load(lengths_ptr + block * (2 * CHUNK) + row_C)
+        q_length_C = tl.load(lengths_ptr + block * (3 * CHUNK) + row_C)
         o_SC = tl.dot(half_SK, tl.trans(q_plus_CK)) * (scale * q_length_C)[None, :]
         o_SC = tl.dot(written_SC, tl.trans(a_CC), o_SC)
         tl.store(o_ptr + place_CS, tl.trans(o_SC.to(OPERAND)), mask=is_token_C[:, None])

@@ -70,8 +70,8 @@ def pairs_kernel(
     o_CV = tl.load(o_ptr + place_CV, mask=is_row_C1, other=0.0)
     v_CV = tl.load(v_ptr + place_CV, mask=is_row_C1, other=0.0)
     beta_C = sigmoid(tl.load(beta_ptr + token + row_C * H, mask=is_row_C, other=0.0).to(tl.float32))
-    q_length_C = tl.load(lengths_ptr + block * (2 * CHUNK) + row_C)
-    k_length_C = tl.load(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_C)
+    q_length_C = tl.load(lengths_ptr + block * (3 * CHUNK) + row_C)
+    k_length_C = tl.load(lengths_ptr + block * (3 * CHUNK) + CHUNK + row_C)
 
     qdq_C = tl.sum(do_CV.to(tl.float32) * o_CV.to(tl.float32), 1)
     tl.store(along_ptr + own * (2 * CHUNK) + row_C, q_length_C * q_length_C * qdq_C)

@@ -70,8 +70,8 @@ def _forward(
     initial: Tensor | None, rows: Tensor | None, walks: Tensor | None, cuts: Tensor | None,
     lower_bound: float, scale: float, training: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """o, the final states, and for the backward pass the states that enter chunks, W, A, X, the lengths of q and k, and
-    what segments do to a state (else empty)."""
+    """o, the final states, and for the backward pass the states that enter chunks, W, A, X, the lengths of q and k with
+    the diagonal of X, and what segments do to a state (else empty)."""
     on_gpu(q)
     return run_forward(q, k, v, z, beta, A_log, dt_bias, initial, rows, walks, cuts, lower_bound, scale, training)
 
@@ -84,7 +84,7 @@ def _(q, k, v, z, beta, A_log, dt_bias, initial, rows, walks, cuts, lower_bound,
     entering = q.new_empty((sizes.M, sizes.H, sizes.V, sizes.K) if training else 0)
     written = q.new_empty((sizes.M, sizes.H, sizes.V, CHUNK) if training else 0)
     a, x = (q.new_empty((sizes.M, sizes.H, CHUNK, CHUNK) if training else 0) for _ in range(2))
-    lengths = q.new_empty((sizes.M, sizes.H, 2, CHUNK) if training else 0, dtype=torch.float32)
+    lengths = q.new_empty((sizes.M, sizes.H, 3, CHUNK) if training else 0, dtype=torch.float32)
     across = q.new_empty((sizes.Z, sizes.H, sizes.K, sizes.K) if training and sizes.cut else 0, dtype=torch.float32)
     return o, final, entering, written, a, x, lengths, across
 

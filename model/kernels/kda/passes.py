@@ -54,7 +54,7 @@ def run_forward(
     q_plus, k_plus, k_end = (q.new_empty(M, H, CHUNK, K) for _ in range(3))
     a, x = (q.new_empty(M, H, CHUNK, CHUNK) for _ in range(2))
     decay = q.new_empty(M, H, K, dtype=torch.float32)
-    lengths = q.new_empty(M, H, 2, CHUNK, dtype=torch.float32)
+    lengths = q.new_empty(M, H, 3, CHUNK, dtype=torch.float32)
     table = launches(K, V)
     launch = table.prepare
     prepare_kernel[(M * H,)](
@@ -125,7 +125,7 @@ def run_backward(
             carried, passed = (q.new_empty(sizes.Z, G, V, K, dtype=torch.float32) for _ in range(2))
             launch = table.carry_back
             carry_back_kernel[(sizes.Z * G * (V // launch.slice),)](
-                do, dfinal, dq, dk, k_end, a, x, decay, walks, carried,
+                do, dfinal, dq, dk, k_end, a, x, decay, lengths, walks, carried,
                 H, first, G, K, V, launch.slice, dfinal is not None, **launch.options(),
             )  # fmt: skip
             launch = table.pass_on
@@ -137,7 +137,7 @@ def run_backward(
         leaving = q.new_empty(M, G, V, K)
         launch = table.reverse
         reverse_kernel[(sizes.Z * G * (V // launch.slice),)](
-            do, dfinal, dq, dk, k_end, a, x, decay, passed, walks, leaving, dv, dinitial,
+            do, dfinal, dq, dk, k_end, a, x, decay, lengths, passed, walks, leaving, dv, dinitial,
             T, H, sizes.chunks_of_row, first, G,
             K, V, launch.slice, walks is not None, cut, dfinal is not None, initial is not None, **launch.options(),
         )  # fmt: skip

@@ -14,7 +14,7 @@ three parts.
 Where a sequence is cut depends on the place in it and on nothing else (`chunks.py`), so that no later token and no
 other sequence of a pack changes a result by a bit.
 
-Bytes for a token of a head behind the first segment, K = V = 128, bf16: forward 906 for E and 650 for M, back 1,290;
+Bytes for a token of a head behind the first segment, K = V = 128, bf16: forward 912 for E and 656 for M, back 1,292;
 and 320 for states of segments. FLOPs: forward 98K for E and M each, back 147K.
 
 Letters: as in `forward.py`.
@@ -61,10 +61,11 @@ def carry_kernel(
         k_plus_CK = tl.load(k_plus_ptr + block * (CHUNK * K) + place_CK)
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
         v_CS = tl.load(v_ptr + place_CS, mask=is_token_C[:, None] & of_values, other=0.0)
-        k_length_C = tl.load(lengths_ptr + block * (2 * CHUNK) + CHUNK + row_C)
+        k_length_C = tl.load(lengths_ptr + block * (3 * CHUNK) + CHUNK + row_C)
         recalled_SC = tl.dot(state_SK.to(OPERAND), tl.trans(k_plus_CK))
         given_SC = tl.trans(v_CS).to(tl.float32) - k_length_C[None, :] * recalled_SC
-        written_SC = tl.dot(given_SC.to(OPERAND), tl.trans(x_CC)).to(OPERAND)
+        diagonal_C = tl.load(lengths_ptr + block * (3 * CHUNK) + 2 * CHUNK + row_C)
+        written_SC = tl.dot(given_SC.to(OPERAND), tl.trans(x_CC), given_SC * diagonal_C[None, :]).to(OPERAND)
         k_end_CK = tl.load(k_end_ptr + block * (CHUNK * K) + place_CK)
         decay_K = tl.load(decay_ptr + block * K + channel_K)
         state_SK = tl.dot(written_SC, k_end_CK, state_SK * decay_K[None, :])
@@ -77,7 +78,7 @@ def carry_kernel(
 
 @kernel(do_not_specialize=["H", "first_head", "heads"])
 def carry_back_kernel(
-    do_ptr, dfinal_ptr, q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, walks_ptr,
+    do_ptr, dfinal_ptr, q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, lengths_ptr, walks_ptr,
     carried_ptr,
     H, first_head, heads,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, HAS_FINAL: tl.constexpr,
@@ -114,7 +115,8 @@ def carry_back_kernel(
         dwritten_SC = tl.dot(tl.trans(do_CS), a_CC)
         dwritten_SC = tl.dot(dstate_SK.to(OPERAND), tl.trans(k_end_CK), dwritten_SC)
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
-        dv_SC = tl.dot(dwritten_SC.to(OPERAND), x_CC)
+        diagonal_C = tl.load(lengths_ptr + block * (3 * CHUNK) + 2 * CHUNK + row_C)
+        dv_SC = tl.dot(dwritten_SC.to(OPERAND), x_CC, dwritten_SC * diagonal_C[None, :])
         q_plus_CK = tl.load(q_plus_ptr + place_rows_CK, mask=is_token_C[:, None], other=0.0)
         k_plus_CK = tl.load(k_plus_ptr + place_rows_CK, mask=is_token_C[:, None], other=0.0)
         decay_K = tl.load(decay_ptr + own * K + channel_K)
