@@ -89,7 +89,7 @@ def reverse_kernel(
     leaving_ptr, dv_ptr, dinitial_ptr,
     T, H, chunks_of_row, first_head, heads,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, TABLE: tl.constexpr, CUT: tl.constexpr,
-    HAS_FINAL: tl.constexpr, HAS_INITIAL: tl.constexpr,
+    HAS_FINAL: tl.constexpr, HAS_INITIAL: tl.constexpr, AHEAD: tl.constexpr,
 ):  # fmt: skip
     """All chunks of one segment, one head and one slice of V, from the last to the first.
 
@@ -125,17 +125,20 @@ def reverse_kernel(
         place_CS = (token_C[:, None] * H + head) * V + slice_S[None, :]
         place_rows_CK = (token_C[:, None] * H + head) * K + channel_K[None, :]
         do_CS = tl.load(do_ptr + place_CS, mask=is_token_C[:, None], other=0.0)
+        diagonal_C = tl.load(lengths_ptr + block * (3 * CHUNK) + 2 * CHUNK + row_C)
+        if AHEAD:
+            decay_K = tl.load(decay_ptr + own * K + channel_K)
         k_end_CK = tl.load(k_end_ptr + own * (CHUNK * K) + place_CK)
         a_CC = tl.load(a_ptr + block * (CHUNK * CHUNK) + place_CC)
         dwritten_SC = tl.dot(tl.trans(do_CS), a_CC)
         dwritten_SC = tl.dot(half_SK, tl.trans(k_end_CK), dwritten_SC)
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
-        diagonal_C = tl.load(lengths_ptr + block * (3 * CHUNK) + 2 * CHUNK + row_C)
         dv_SC = tl.dot(dwritten_SC.to(OPERAND), x_CC, dwritten_SC * diagonal_C[None, :])
         tl.store(dv_ptr + place_CS, tl.trans(dv_SC.to(OPERAND)), mask=is_token_C[:, None])
         q_plus_CK = tl.load(q_plus_ptr + place_rows_CK, mask=is_token_C[:, None], other=0.0)
         k_plus_CK = tl.load(k_plus_ptr + place_rows_CK, mask=is_token_C[:, None], other=0.0)
-        decay_K = tl.load(decay_ptr + own * K + channel_K)
+        if not AHEAD:
+            decay_K = tl.load(decay_ptr + own * K + channel_K)
         dstate_SK = tl.dot(tl.trans(do_CS), q_plus_CK, dstate_SK * decay_K[None, :])
         dstate_SK = tl.dot((-dv_SC).to(OPERAND), k_plus_CK, dstate_SK)
     if HAS_INITIAL:

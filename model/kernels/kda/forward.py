@@ -164,7 +164,7 @@ def scan_kernel(
     o_ptr, final_ptr, entering_ptr, written_ptr,
     T, H, chunks_of_row, scale,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, TABLE: tl.constexpr, CUT: tl.constexpr,
-    HAS_INITIAL: tl.constexpr, TRAINING: tl.constexpr,
+    HAS_INITIAL: tl.constexpr, TRAINING: tl.constexpr, AHEAD: tl.constexpr,
 ):  # fmt: skip
     """All chunks of one segment, one head and one slice of V. For training it also writes the states and W.
 
@@ -198,13 +198,15 @@ def scan_kernel(
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
         v_CS = tl.load(v_ptr + place_CS, mask=is_token_C[:, None], other=0.0)
         k_length_C = tl.load(lengths_ptr + block * (3 * CHUNK) + CHUNK + row_C)
+        diagonal_C = tl.load(lengths_ptr + block * (3 * CHUNK) + 2 * CHUNK + row_C)
         half_SK = state_SK.to(OPERAND)
         given_SC = tl.trans(v_CS).to(tl.float32) - k_length_C[None, :] * tl.dot(half_SK, tl.trans(k_plus_CK))
-        diagonal_C = tl.load(lengths_ptr + block * (3 * CHUNK) + 2 * CHUNK + row_C)
+        q_length_C = tl.load(lengths_ptr + block * (3 * CHUNK) + row_C)
         written_SC = tl.dot(given_SC.to(OPERAND), tl.trans(x_CC), given_SC * diagonal_C[None, :]).to(OPERAND)
         q_plus_CK = tl.load(q_plus_ptr + block * (CHUNK * K) + place_CK)
         a_CC = tl.load(a_ptr + block * (CHUNK * CHUNK) + place_CC)
-        q_length_C = tl.load(lengths_ptr + block * (3 * CHUNK) + row_C)
+        if AHEAD:
+            decay_K = tl.load(decay_ptr + block * K + channel_K)
         o_SC = tl.dot(half_SK, tl.trans(q_plus_CK)) * (scale * q_length_C)[None, :]
         o_SC = tl.dot(written_SC, tl.trans(a_CC), o_SC)
         tl.store(o_ptr + place_CS, tl.trans(o_SC.to(OPERAND)), mask=is_token_C[:, None])
@@ -212,6 +214,7 @@ def scan_kernel(
             tl.store(entering_ptr + block * (V * K) + place_SK, half_SK)
             tl.store(written_ptr + block * (V * CHUNK) + place_SC, written_SC)
         k_end_CK = tl.load(k_end_ptr + block * (CHUNK * K) + place_CK)
-        decay_K = tl.load(decay_ptr + block * K + channel_K)
+        if not AHEAD:
+            decay_K = tl.load(decay_ptr + block * K + channel_K)
         state_SK = tl.dot(written_SC, k_end_CK, state_SK * decay_K[None, :])
     tl.store(final_ptr + place_state_SK, state_SK, mask=after == 0)

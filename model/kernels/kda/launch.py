@@ -1,7 +1,6 @@
 """How each kernel is launched, by head size. Fixed: nothing is tuned at run time, and no length is part of any key.
 
 A row stays here only if results and gradients are right with it on an H200 (`k3data bench kernels` checks first).
-Those of `inner`, `gate` and `prepare` changed after that check, and have been seen in training steps alone.
 """
 
 from __future__ import annotations
@@ -25,8 +24,9 @@ class Launch(Options):
     """Of `gate_kernel`: value channels of states worked on at a time, `num_stages` of them on their way."""
 
     ahead: bool = False
-    """Of `inner_kernel`: the state is loaded together with what is needed first. Of `gate_kernel`: what it adds last is
-    loaded before there is room for it to wait."""
+    """Of the walks: the decay is loaded before the products that come before its own, whose operands alone Triton loads
+    steps ahead. Of `inner_kernel`: so is the state. Of `gate_kernel`: what it adds last is loaded before there is room
+    for it to wait."""
 
     parts: int = 3
     """Of `inner_kernel`: how many numbers of 8 bits stand for a decay. Two leave an error of 2^-16 of each decay."""
@@ -56,27 +56,27 @@ def launches(key_dim: int, value_dim: int) -> Launches:
     if (key_dim, value_dim) == (128, 128):
         return Launches(
             prepare=Launch(num_warps=4, slice=64),
-            scan=Launch(num_warps=8, num_stages=3, slice=128),
+            scan=Launch(num_warps=8, num_stages=3, slice=128, ahead=True),
             rows=Launch(num_warps=4, slice=64, registers=168),
-            reverse=Launch(num_warps=8, num_stages=2, slice=128),
+            reverse=Launch(num_warps=8, num_stages=2, slice=128, ahead=True),
             pairs=Launch(num_warps=4),
             inner=Launch(num_warps=4, slice=64, ahead=True),
             gate=Launch(num_warps=4, slice=64, registers=128, num_stages=4),
-            carry=Launch(num_warps=8, num_stages=3, slice=128),
-            carry_back=Launch(num_warps=8, num_stages=2, slice=128),
+            carry=Launch(num_warps=8, num_stages=3, slice=128, ahead=True),
+            carry_back=Launch(num_warps=8, num_stages=2, slice=128, ahead=True),
             pass_on=Launch(num_warps=8, num_stages=3, slice=16),
             step=Launch(num_warps=4, slice=32),
         )
     return Launches(
         prepare=Launch(num_warps=4, slice=keys),
-        scan=Launch(num_warps=4, slice=values),
+        scan=Launch(num_warps=4, slice=values, ahead=True),
         rows=Launch(num_warps=4, slice=keys),
-        reverse=Launch(num_warps=4, num_stages=2, slice=values),
+        reverse=Launch(num_warps=4, num_stages=2, slice=values, ahead=True),
         pairs=Launch(num_warps=4),
         inner=Launch(num_warps=4, slice=keys, ahead=True),
         gate=Launch(num_warps=4, slice=keys, registers=128, num_stages=4),
-        carry=Launch(num_warps=4, slice=min(keys, values)),
-        carry_back=Launch(num_warps=4, num_stages=2, slice=values),
+        carry=Launch(num_warps=4, slice=min(keys, values), ahead=True),
+        carry_back=Launch(num_warps=4, num_stages=2, slice=values, ahead=True),
         pass_on=Launch(num_warps=4, num_stages=3, slice=16),
         step=Launch(num_warps=4, slice=32),
     )

@@ -69,7 +69,7 @@ def run_forward(
         launch = table.carry
         carry_kernel[(sizes.Z * H * ((V + K) // launch.slice),)](
             k_plus, k_end, x, decay, lengths, v, initial, walks, carried, across,
-            H, K, V, launch.slice, initial is not None, training, **launch.options(),
+            H, K, V, launch.slice, initial is not None, training, launch.ahead, **launch.options(),
         )  # fmt: skip
         launch = table.pass_on
         pass_on_kernel[(sizes.N * H * (V // launch.slice),)](
@@ -84,7 +84,8 @@ def run_forward(
     scan_kernel[(sizes.Z * H * (V // launch.slice),)](
         q_plus, k_plus, k_end, a, x, decay, lengths, v, initial, passed, walks, o, final, entering, written,
         sizes.T, H, sizes.chunks_of_row, scale,
-        K, V, launch.slice, walks is not None, sizes.cut, initial is not None, training, **launch.options(),
+        K, V, launch.slice, walks is not None, sizes.cut, initial is not None, training, launch.ahead,
+        **launch.options(),
     )  # fmt: skip
     if not training:
         none = [q.new_empty(0, dtype=dtype) for dtype in (*[q.dtype] * 4, *[torch.float32] * 2)]
@@ -126,7 +127,7 @@ def run_backward(
             launch = table.carry_back
             carry_back_kernel[(sizes.Z * G * (V // launch.slice),)](
                 do, dfinal, dq, dk, k_end, a, x, decay, lengths, walks, carried,
-                H, first, G, K, V, launch.slice, dfinal is not None, **launch.options(),
+                H, first, G, K, V, launch.slice, dfinal is not None, launch.ahead, **launch.options(),
             )  # fmt: skip
             launch = table.pass_on
             pass_on_kernel[(sizes.N * G * (V // launch.slice),)](
@@ -139,7 +140,8 @@ def run_backward(
         reverse_kernel[(sizes.Z * G * (V // launch.slice),)](
             do, dfinal, dq, dk, k_end, a, x, decay, lengths, passed, walks, leaving, dv, dinitial,
             T, H, sizes.chunks_of_row, first, G,
-            K, V, launch.slice, walks is not None, cut, dfinal is not None, initial is not None, **launch.options(),
+            K, V, launch.slice, walks is not None, cut, dfinal is not None, initial is not None, launch.ahead,
+            **launch.options(),
         )  # fmt: skip
         del k_end, decay, passed
         for own_first, own in inner_groups:

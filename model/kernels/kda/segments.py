@@ -32,6 +32,7 @@ def carry_kernel(
     carried_ptr, across_ptr,
     H,
     K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, HAS_INITIAL: tl.constexpr, TRAINING: tl.constexpr,
+    AHEAD: tl.constexpr,
 ):  # fmt: skip
     """One segment, one head and one slice of V, or of the columns of M. No E of last segments, no M of first ones."""
     OPERAND: tl.constexpr = k_plus_ptr.dtype.element_ty
@@ -62,12 +63,15 @@ def carry_kernel(
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
         v_CS = tl.load(v_ptr + place_CS, mask=is_token_C[:, None] & of_values, other=0.0)
         k_length_C = tl.load(lengths_ptr + block * (3 * CHUNK) + CHUNK + row_C)
+        diagonal_C = tl.load(lengths_ptr + block * (3 * CHUNK) + 2 * CHUNK + row_C)
+        if AHEAD:
+            decay_K = tl.load(decay_ptr + block * K + channel_K)
         recalled_SC = tl.dot(state_SK.to(OPERAND), tl.trans(k_plus_CK))
         given_SC = tl.trans(v_CS).to(tl.float32) - k_length_C[None, :] * recalled_SC
-        diagonal_C = tl.load(lengths_ptr + block * (3 * CHUNK) + 2 * CHUNK + row_C)
         written_SC = tl.dot(given_SC.to(OPERAND), tl.trans(x_CC), given_SC * diagonal_C[None, :]).to(OPERAND)
         k_end_CK = tl.load(k_end_ptr + block * (CHUNK * K) + place_CK)
-        decay_K = tl.load(decay_ptr + block * K + channel_K)
+        if not AHEAD:
+            decay_K = tl.load(decay_ptr + block * K + channel_K)
         state_SK = tl.dot(written_SC, k_end_CK, state_SK * decay_K[None, :])
     if of_values:
         leaving_ptr = carried_ptr + (tl.cast(walk, tl.int64) * H + head) * (V * K)
@@ -81,7 +85,7 @@ def carry_back_kernel(
     do_ptr, dfinal_ptr, q_plus_ptr, k_plus_ptr, k_end_ptr, a_ptr, x_ptr, decay_ptr, lengths_ptr, walks_ptr,
     carried_ptr,
     H, first_head, heads,
-    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, HAS_FINAL: tl.constexpr,
+    K: tl.constexpr, V: tl.constexpr, SLICE: tl.constexpr, HAS_FINAL: tl.constexpr, AHEAD: tl.constexpr,
 ):  # fmt: skip
     """One segment but the first of its sequence, one head and one slice of V: the gradient of the state that enters."""
     OPERAND: tl.constexpr = q_plus_ptr.dtype.element_ty
@@ -110,16 +114,19 @@ def carry_back_kernel(
         place_rows_CK = (token_C[:, None] * H + head) * K + channel_K[None, :]
         place_CS = (token_C[:, None] * H + head) * V + slice_S[None, :]
         do_CS = tl.load(do_ptr + place_CS, mask=is_token_C[:, None], other=0.0)
+        diagonal_C = tl.load(lengths_ptr + block * (3 * CHUNK) + 2 * CHUNK + row_C)
+        if AHEAD:
+            decay_K = tl.load(decay_ptr + own * K + channel_K)
         k_end_CK = tl.load(k_end_ptr + own * (CHUNK * K) + place_CK)
         a_CC = tl.load(a_ptr + block * (CHUNK * CHUNK) + place_CC)
         dwritten_SC = tl.dot(tl.trans(do_CS), a_CC)
         dwritten_SC = tl.dot(dstate_SK.to(OPERAND), tl.trans(k_end_CK), dwritten_SC)
         x_CC = tl.load(x_ptr + block * (CHUNK * CHUNK) + place_CC)
-        diagonal_C = tl.load(lengths_ptr + block * (3 * CHUNK) + 2 * CHUNK + row_C)
         dv_SC = tl.dot(dwritten_SC.to(OPERAND), x_CC, dwritten_SC * diagonal_C[None, :])
         q_plus_CK = tl.load(q_plus_ptr + place_rows_CK, mask=is_token_C[:, None], other=0.0)
         k_plus_CK = tl.load(k_plus_ptr + place_rows_CK, mask=is_token_C[:, None], other=0.0)
-        decay_K = tl.load(decay_ptr + own * K + channel_K)
+        if not AHEAD:
+            decay_K = tl.load(decay_ptr + own * K + channel_K)
         dstate_SK = tl.dot(tl.trans(do_CS), q_plus_CK, dstate_SK * decay_K[None, :])
         dstate_SK = tl.dot((-dv_SC).to(OPERAND), k_plus_CK, dstate_SK)
     carried_ptr += (tl.cast(walk, tl.int64) * heads + own_head) * (V * K)
