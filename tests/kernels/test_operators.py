@@ -13,7 +13,7 @@ CHECKS = ("test_schema", "test_faketensor", "test_autograd_registration")
 
 
 def operands(batch, length, sequences=None):
-    return operands_of(batch, length, 1, 32, 64, "mixed", sequences=sequences, device=DEVICE, dtype=DTYPE)
+    return operands_of(batch, length, 1, 32, 32, "mixed", sequences=sequences, device=DEVICE, dtype=DTYPE)
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -28,7 +28,7 @@ def test_forward(training, cut, monkeypatch):
 def test_backward_of_packed_sequences(monkeypatch):
     monkeypatch.setattr(chunks, "cuts_of", lambda heads: chunks.Cuts(64, 64))
     table = ChunkTable.of([0, 10, 80], 80, 1, DEVICE)
-    inputs = (*operands(1, 80, 2), table.rows_M2, table.walks_Z7, table.cuts_N2)
+    inputs = (*operands(1, 80, 2), table.rows_M2, table.walks_Z8, table.cuts_N2)
     o, state, *kept = op._forward(*inputs, -5.0, 0.2, True)
     arguments = (torch.ones_like(o), torch.ones_like(state), *inputs, o, *kept, -5.0, 0.2)
     torch.library.opcheck(op._backward.registered, arguments, test_utils=CHECKS)

@@ -102,7 +102,8 @@ def reverse_kernel(
     own_head = (program // SLICES) % heads
     head = first_head + own_head
     walk = program // SLICES // heads
-    start, end, first, count, sequence, before, after = walk_chunks(walks_ptr, walk, T, chunks_of_row, TABLE)
+    walked = walk_chunks(walks_ptr, walk, T, chunks_of_row, TABLE)
+    start, end, first, count, sequence, before, after, segment = walked
     channel_K, row_C = tl.arange(0, K), tl.arange(0, CHUNK)
     place_state_SK = (sequence * H + head) * (K * V) + channel_K[None, :] * V + slice_S[:, None]
     place_CK = row_C[:, None] * K + channel_K[None, :]
@@ -112,7 +113,7 @@ def reverse_kernel(
     if HAS_FINAL:
         dstate_SK = tl.load(dfinal_ptr + place_state_SK, mask=after == 0, other=0.0).to(tl.float32)
     if CUT:
-        passed_ptr += (tl.cast(walk, tl.int64) * heads + own_head) * (V * K)
+        passed_ptr += (segment * heads + own_head) * (V * K)
         dstate_SK += tl.load(passed_ptr + place_SK, mask=after > 0, other=0.0)
     for back in range(count):
         step = count - 1 - back

@@ -53,9 +53,10 @@ class ChunkTable:
     tokens: int
     rows_M2: Tensor
     """[M, 2] int32: the first token of each chunk, and the end of its sequence."""
-    walks_Z7: Tensor
-    """[Z, 7] int32, of each segment: its first token, the end of its sequence, its first chunk, the number of its
-    chunks, its sequence, and how many segments of that come before and after it."""
+    walks_Z8: Tensor
+    """[Z, 8] int32, of each segment: its first token, the end of its sequence, its first chunk, the number of its
+    chunks, its sequence, how many segments of that come before and after it, and its own number. The longest is first:
+    programs begin in this order, and short ones then fill what long ones leave idle."""
     cuts_N2: Tensor
     """[N, 2] int32: the first segment of each sequence, and how many it has."""
 
@@ -92,9 +93,10 @@ def _table(bounds: list[int], cuts: Cuts, device: torch.device | str) -> ChunkTa
         for before, (begin, stop) in enumerate(pairwise(edges)):
             chunks = -(-(stop - begin) // CHUNK)
             chunk = len(rows) + (begin - start) // CHUNK
-            walks.append((begin, end, chunk, chunks, sequence, before, segments - 1 - before))
+            walks.append((begin, end, chunk, chunks, sequence, before, segments - 1 - before, len(walks)))
         rows += [(first, end) for first in range(start, end, CHUNK)]
-    tables = [_to_device(table, width, device) for table, width in ((rows, 2), (walks, 7), (segments_of, 2))]
+    walks.sort(key=lambda walk: -walk[3])
+    tables = [_to_device(table, width, device) for table, width in ((rows, 2), (walks, 8), (segments_of, 2))]
     return ChunkTable(bounds[-1], *tables)
 
 

@@ -176,7 +176,8 @@ def scan_kernel(
     slice_S = (program % SLICES) * SLICE + tl.arange(0, SLICE)
     head = (program // SLICES) % H
     walk = program // SLICES // H
-    start, end, first, count, sequence, before, after = walk_chunks(walks_ptr, walk, T, chunks_of_row, TABLE)
+    walked = walk_chunks(walks_ptr, walk, T, chunks_of_row, TABLE)
+    start, end, first, count, sequence, before, after, segment = walked
     channel_K, row_C = tl.arange(0, K), tl.arange(0, CHUNK)
     place_state_SK = (sequence * H + head) * (K * V) + channel_K[None, :] * V + slice_S[:, None]
     place_CK = row_C[:, None] * K + channel_K[None, :]
@@ -187,7 +188,7 @@ def scan_kernel(
     if HAS_INITIAL:
         state_SK = tl.load(initial_ptr + place_state_SK, mask=before == 0, other=0.0).to(tl.float32)
     if CUT:
-        passed_ptr += (tl.cast(walk, tl.int64) * H + head) * (V * K)
+        passed_ptr += (segment * H + head) * (V * K)
         state_SK += tl.load(passed_ptr + place_SK, mask=before > 0, other=0.0)
     for step in range(count):
         block = (first + step) * H + head

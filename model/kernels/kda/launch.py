@@ -53,29 +53,30 @@ class Launches:
 @lru_cache
 def launches(key_dim: int, value_dim: int) -> Launches:
     keys, values = min(key_dim, 64), min(value_dim, 64)
+    steps = 2 if keys == values == 64 else 1
     if (key_dim, value_dim) == (128, 128):
         return Launches(
             prepare=Launch(num_warps=4, slice=64),
             scan=Launch(num_warps=8, num_stages=3, slice=128, ahead=True),
             rows=Launch(num_warps=4, slice=64, registers=168),
-            reverse=Launch(num_warps=8, num_stages=2, slice=128, ahead=True),
+            reverse=Launch(num_warps=8, num_stages=2, slice=128),
             pairs=Launch(num_warps=4),
             inner=Launch(num_warps=4, slice=64, ahead=True),
             gate=Launch(num_warps=4, slice=64, registers=128, num_stages=4),
             carry=Launch(num_warps=8, num_stages=3, slice=128, ahead=True),
-            carry_back=Launch(num_warps=8, num_stages=2, slice=128, ahead=True),
+            carry_back=Launch(num_warps=8, num_stages=2, slice=128),
             pass_on=Launch(num_warps=8, num_stages=3, slice=16),
             step=Launch(num_warps=4, slice=32),
         )
     return Launches(
         prepare=Launch(num_warps=4, slice=keys),
-        scan=Launch(num_warps=4, slice=values, ahead=True),
+        scan=Launch(num_warps=4, num_stages=steps, slice=values, ahead=True),
         rows=Launch(num_warps=4, slice=keys),
         reverse=Launch(num_warps=4, num_stages=2, slice=values, ahead=True),
         pairs=Launch(num_warps=4),
         inner=Launch(num_warps=4, slice=keys, ahead=True),
         gate=Launch(num_warps=4, slice=keys, registers=128, num_stages=4),
-        carry=Launch(num_warps=4, slice=min(keys, values), ahead=True),
+        carry=Launch(num_warps=4, num_stages=steps, slice=min(keys, values), ahead=True),
         carry_back=Launch(num_warps=4, num_stages=2, slice=values, ahead=True),
         pass_on=Launch(num_warps=4, num_stages=3, slice=16),
         step=Launch(num_warps=4, slice=32),

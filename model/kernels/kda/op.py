@@ -57,7 +57,7 @@ def kda(
         raise ValueError(f"initial_state is of {len(initial_state_NHKV)} sequences, but the input has {N}")
     tensors = [None if x is None else x.contiguous() for x in operands.values()]
     training = torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in operands.values())
-    tables = (None, None, None) if table is None else (table.rows_M2, table.walks_Z7, table.cuts_N2)
+    tables = (None, None, None) if table is None else (table.rows_M2, table.walks_Z8, table.cuts_N2)
     o_BTHV, state_NHKV, *_ = _forward(
         *tensors, *tables, lower_bound, K**-0.5 if scale is None else float(scale), training
     )

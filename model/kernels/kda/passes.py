@@ -39,7 +39,7 @@ class Sizes:
         if walks is not None or not self.cut:
             return walks, cuts
         table = batch_table(self.B, self.T, chunks.cuts_of(self.H), q.device)
-        return table.walks_Z7, table.cuts_N2
+        return table.walks_Z8, table.cuts_N2
 
 
 def run_forward(

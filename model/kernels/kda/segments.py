@@ -41,7 +41,8 @@ def carry_kernel(
     of_values = program % SLICES < V // SLICE
     head = (program // SLICES) % H
     walk = program // SLICES // H
-    start, end, first, count, sequence, before, after = walk_chunks(walks_ptr, walk, 0, 0, True)
+    walked = walk_chunks(walks_ptr, walk, 0, 0, True)
+    start, end, first, count, sequence, before, after, segment = walked
     if of_values & (after == 0):
         return
     if (of_values == 0) & ((before == 0) | ((after == 0) & (TRAINING == 0))):
@@ -74,9 +75,9 @@ def carry_kernel(
             decay_K = tl.load(decay_ptr + block * K + channel_K)
         state_SK = tl.dot(written_SC, k_end_CK, state_SK * decay_K[None, :])
     if of_values:
-        leaving_ptr = carried_ptr + (tl.cast(walk, tl.int64) * H + head) * (V * K)
+        leaving_ptr = carried_ptr + (segment * H + head) * (V * K)
     else:
-        leaving_ptr = across_ptr + (tl.cast(walk, tl.int64) * H + head) * (K * K)
+        leaving_ptr = across_ptr + (segment * H + head) * (K * K)
     tl.store(leaving_ptr + slice_S[:, None] * K + channel_K[None, :], state_SK)
 
 
@@ -95,7 +96,8 @@ def carry_back_kernel(
     own_head = (program // SLICES) % heads
     head = first_head + own_head
     walk = program // SLICES // heads
-    start, end, first, count, sequence, before, after = walk_chunks(walks_ptr, walk, 0, 0, True)
+    walked = walk_chunks(walks_ptr, walk, 0, 0, True)
+    start, end, first, count, sequence, before, after, segment = walked
     if before == 0:
         return
     channel_K, row_C = tl.arange(0, K), tl.arange(0, CHUNK)
@@ -129,7 +131,7 @@ def carry_back_kernel(
             decay_K = tl.load(decay_ptr + own * K + channel_K)
         dstate_SK = tl.dot(tl.trans(do_CS), q_plus_CK, dstate_SK * decay_K[None, :])
         dstate_SK = tl.dot((-dv_SC).to(OPERAND), k_plus_CK, dstate_SK)
-    carried_ptr += (tl.cast(walk, tl.int64) * heads + own_head) * (V * K)
+    carried_ptr += (segment * heads + own_head) * (V * K)
     tl.store(carried_ptr + slice_S[:, None] * K + channel_K[None, :], dstate_SK)
 
 

@@ -62,10 +62,10 @@ def slice_of_head(first_head, heads, K: tl.constexpr, SLICE: tl.constexpr):
 @triton.jit
 def walk_chunks(walks_ptr, walk, T, chunks_of_row, TABLE: tl.constexpr):
     """Of a segment of a sequence: its first token, the end of the sequence, its first chunk, the number of its chunks,
-    the sequence, how many segments of the sequence come before and how many after it. Without a table a sequence is
-    one segment, and a row of the batch."""
+    the sequence, how many segments of the sequence come before and how many after it, and its own number. Without a
+    table a sequence is one segment, and a row of the batch."""
     if TABLE:
-        walks_ptr += 7 * walk
+        walks_ptr += 8 * walk
         start = tl.load(walks_ptr).to(tl.int64)
         end = tl.load(walks_ptr + 1).to(tl.int64)
         first = tl.load(walks_ptr + 2).to(tl.int64)
@@ -73,6 +73,7 @@ def walk_chunks(walks_ptr, walk, T, chunks_of_row, TABLE: tl.constexpr):
         sequence = tl.load(walks_ptr + 4).to(tl.int64)
         before = tl.load(walks_ptr + 5).to(tl.int64)
         after = tl.load(walks_ptr + 6).to(tl.int64)
+        segment = tl.load(walks_ptr + 7).to(tl.int64)
     else:
         sequence = tl.cast(walk, tl.int64)
         start = sequence * T
@@ -81,7 +82,8 @@ def walk_chunks(walks_ptr, walk, T, chunks_of_row, TABLE: tl.constexpr):
         count = tl.cast(chunks_of_row, tl.int64)
         before = sequence * 0
         after = before
-    return start, end, first, count, sequence, before, after
+        segment = sequence
+    return start, end, first, count, sequence, before, after, segment
 
 
 @triton.jit
