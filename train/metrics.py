@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..model.attention import Groups
 from ..model.attn_res import AttentionResidual, _folded, _probabilities
 from ..model.config import ModelConfig
 from ..model.counts import forward_flops
@@ -27,6 +28,7 @@ from ..model.kda.layer import KimiDeltaAttention
 from ..model.moe import LatentMoE
 from ..model.router import Router
 from ..model.transformer import K3Model, Layer, Losses
+from ..model.vision.preprocess import Patches
 from .data import Microbatch, StageData
 from .optim.guard import Verdict
 from .parallel import Ranks
@@ -35,6 +37,8 @@ from .run_folder import RunFolder
 PEAK_FLOPS = {"H200": 989e12, "H100": 989e12, "H20": 148e12, "A100": 312e12, "B200": 2250e12}
 """Dense bf16, by a word of the device's name."""
 DECAY_BINS = 20
+DIAGNOSED_TOKENS = 65_536
+"""The most tokens that a diagnosis looks at."""
 
 
 class StepMetrics:
@@ -153,7 +157,9 @@ def diagnose(model: K3Model, microbatch: Microbatch, step: int, run: RunFolder, 
     """One more forward, of which the inside is written down: the weights of every mix over depth, how fast every KDA
     layer forgets, and how busy every expert is. Every rank must call this.
 
-    Kernels that mix or route call no module that could be watched: PyTorch's operators stand in for them here."""
+    Kernels that mix or route call no module that could be watched: PyTorch's operators stand in for them here. As these
+    can take more memory than a training step through kernels, only the first `DIAGNOSED_TOKENS` tokens are looked at.
+    """
     mixes: list[list[float]] = []
     decays: dict[int, list[float]] = {}
     loads: dict[int, list[float]] = {}
@@ -183,16 +189,14 @@ def diagnose(model: K3Model, microbatch: Microbatch, step: int, run: RunFolder, 
         for module in model.modules()
         if type(module) in watched and id(module) in in_layers
     ]
+    tokens_1T, real_1T, groups, images = first_tokens(microbatch, DIAGNOSED_TOKENS, model.config.media_pad_id)
     was_training = model.training
     unseen = {one: one.kernels for one in model.modules() if isinstance(one, (Layer, LatentMoE))}
     model.eval()
     try:
         for one in unseen:
             one.kernels = "torch"
-        model(
-            microbatch.tokens_1T.to(ranks.device), images=microbatch.images, groups=microbatch.groups,
-            real_BT=microbatch.real_1T.to(ranks.device),
-        )  # fmt: skip
+        model(tokens_1T.to(ranks.device), images=images, groups=groups, real_BT=real_1T.to(ranks.device))
     finally:
         model.train(was_training)
         for one, kernels in unseen.items():
@@ -201,3 +205,20 @@ def diagnose(model: K3Model, microbatch: Microbatch, step: int, run: RunFolder, 
             hook.remove()
     edges = [bin_ / DECAY_BINS for bin_ in range(DECAY_BINS + 1)]
     run.log("diagnostics", step=step, attn_res=mixes, decay={"edges": edges, "layers": decays}, load=loads)
+
+
+def first_tokens(microbatch: Microbatch, longest: int, media_pad: int) -> tuple[Tensor, Tensor, Groups, list[Patches]]:
+    """Tokens [1, T], which of them are real, the groups and the pictures of the first `longest` tokens of a microbatch.
+
+    A picture that would be cut in two is left out with all that is behind it. A microbatch that is no longer is whole.
+    """
+    tokens_1T, real_1T, groups, images = microbatch.tokens_1T, microbatch.real_1T, microbatch.groups, microbatch.images
+    if tokens_1T.shape[1] <= longest:
+        return tokens_1T, real_1T, groups, images
+    places, whole = int((tokens_1T[0, :longest] == media_pad).sum()), 0
+    while whole < len(images) and images[whole].tokens <= places:
+        places -= images[whole].tokens
+        whole += 1
+    end = longest - places  # places that are left are those of a picture that goes on beyond the end
+    bounds = [bound for bound in groups.bounds if bound < end] + [end]
+    return tokens_1T[:, :end], real_1T[:, :end], Groups(1, end, torch.tensor(bounds)), images[:whole]
