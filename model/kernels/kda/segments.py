@@ -11,8 +11,8 @@ and with the states that enter (leave) its segments a sequence is walked by as m
 first segment has no M: from its own initial state it finds what leaves. The products of `pass_on` are in tf32, each in
 three parts.
 
-Where a sequence is cut depends on the place in it and on nothing else (`chunks.py`), so that no later token and no
-other sequence of a pack changes a result by a bit.
+Where a sequence is cut depends on the place in it and on the number of heads (`chunks.py`), so that no later token and
+no other sequence of a pack changes a result by a bit.
 
 Bytes for a token of a head behind the first segment, K = V = 128, bf16: forward 912 for E and 656 for M, back 1,292;
 and 320 for states of segments. FLOPs: forward 98K for E and M each, back 147K.
