@@ -155,11 +155,13 @@ def memory_gib(device: torch.device) -> float:
 @torch.no_grad()
 def diagnose(model: K3Model, microbatch: Microbatch, step: int, run: RunFolder, ranks: Ranks) -> None:
     """One more forward, of which the inside is written down: the weights of every mix over depth, how fast every KDA
-    layer forgets, and how busy every expert is. Every rank must call this.
+    layer forgets, and how busy every expert is, padding left out. Every rank must call this.
 
     Kernels that mix or route call no module that could be watched: PyTorch's operators stand in for them here. As these
     can take more memory than a training step through kernels, only the first `DIAGNOSED_TOKENS` tokens are looked at.
     """
+    tokens_1T, real_1T, groups, images = first_tokens(microbatch, DIAGNOSED_TOKENS, model.config.media_pad_id)
+    real_1T = real_1T.to(ranks.device)
     mixes: list[list[float]] = []
     decays: dict[int, list[float]] = {}
     loads: dict[int, list[float]] = {}
@@ -170,16 +172,17 @@ def diagnose(model: K3Model, microbatch: Microbatch, step: int, run: RunFolder, 
         (sources,) = arguments
         folded_D = _folded(mix.query, mix.norm_weight, compute_dtype(sources[0]))
         probabilities, _ = _probabilities(folded_D, sources, mix.eps)
-        mixes.append([float(p_BT.mean()) for p_BT in probabilities])
+        mixes.append([float(p_BT[real_1T].mean()) for p_BT in probabilities])
 
     def see_decay(layer: KimiDeltaAttention, arguments: tuple[Any, ...], output: Tensor) -> None:
         z_BTHK = layer._heads(layer.decay_up(layer.decay_down(arguments[0])))
         alpha = bounded_log_decay(z_BTHK, layer.A_log, layer.dt_bias, layer.config.gate_lower_bound).exp()
-        counts = torch.histc(alpha.float(), DECAY_BINS, 0, 1)
+        counts = torch.histc(alpha[real_1T].float(), DECAY_BINS, 0, 1)
         decays[numbers[id(layer)]] = (counts / counts.sum()).tolist()
 
     def see_load(router: Router, arguments: tuple[Any, ...], routes: Any) -> None:
-        counts = routes.experts_NK.flatten().bincount(minlength=len(router.balancer.bias)).double()
+        experts = routes.experts_NK[real_1T[0]].flatten()
+        counts = experts.bincount(minlength=len(router.balancer.bias)).double()
         loads[numbers[id(router)]] = (counts / counts.sum()).tolist()
 
     watched = {AttentionResidual: see_mix, KimiDeltaAttention: see_decay, Router: see_load}
@@ -189,14 +192,13 @@ def diagnose(model: K3Model, microbatch: Microbatch, step: int, run: RunFolder, 
         for module in model.modules()
         if type(module) in watched and id(module) in in_layers
     ]
-    tokens_1T, real_1T, groups, images = first_tokens(microbatch, DIAGNOSED_TOKENS, model.config.media_pad_id)
     was_training = model.training
     unseen = {one: one.kernels for one in model.modules() if isinstance(one, (Layer, LatentMoE))}
     model.eval()
     try:
         for one in unseen:
             one.kernels = "torch"
-        model(tokens_1T.to(ranks.device), images=images, groups=groups, real_BT=real_1T.to(ranks.device))
+        model(tokens_1T.to(ranks.device), images=images, groups=groups, real_BT=real_1T)
     finally:
         model.train(was_training)
         for one, kernels in unseen.items():

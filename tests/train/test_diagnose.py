@@ -70,6 +70,18 @@ def test_wherever_the_end_is_the_model_takes_what_is_before_it(microbatch, confi
         assert (microbatch.tokens_1T[0, end : longest + 1 if end < longest else end] == config.media_pad_id).all()
 
 
+def test_padding_is_left_out(microbatch, config, tmp_path):
+    torch.manual_seed(0)
+    model, run = K3Model(config), RunFolder(tmp_path)
+    other_1T = microbatch.tokens_1T.where(microbatch.real_1T, 7)
+    assert not torch.equal(other_1T, microbatch.tokens_1T)
+    for tokens_1T in (microbatch.tokens_1T, other_1T):
+        diagnose(model, replace(microbatch, tokens_1T=tokens_1T), 1, run, ONE)
+    run.close()
+    ours, theirs = (json.loads(line) for line in (tmp_path / "metrics.jsonl").open())
+    assert all(ours[what] == theirs[what] for what in ("attn_res", "decay", "load"))
+
+
 def test_a_diagnosis_sees_no_more(microbatch, config, second_picture, tmp_path, monkeypatch):
     torch.manual_seed(0)
     model, run, seen = K3Model(config), RunFolder(tmp_path), []
