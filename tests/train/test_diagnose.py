@@ -9,6 +9,7 @@ from itertools import islice
 import pytest
 import torch
 from k3data.curriculum.reader import PackedReader
+from k3data.model.attn_res import AttentionResidual
 from k3data.model.inputs import check_tokens
 from k3data.model.transformer import K3Model
 from k3data.train import metrics
@@ -73,6 +74,9 @@ def test_wherever_the_end_is_the_model_takes_what_is_before_it(microbatch, confi
 def test_padding_is_left_out(microbatch, config, tmp_path):
     torch.manual_seed(0)
     model, run = K3Model(config), RunFolder(tmp_path)
+    for one in model.modules():
+        if isinstance(one, AttentionResidual):
+            torch.nn.init.normal_(one.query)  # zeros mix all tokens alike
     other_1T = microbatch.tokens_1T.where(microbatch.real_1T, 7)
     assert not torch.equal(other_1T, microbatch.tokens_1T)
     for tokens_1T in (microbatch.tokens_1T, other_1T):
