@@ -101,7 +101,7 @@ def test_answers_weigh_what_is_asked_and_nothing_else_changes(world: World, samp
         sample = read_token_sample(members)
         before, after = (spread(one.weights) for one in (plain[sample.tokens.tobytes()], sample))
         answers = np.zeros(len(sample.tokens), bool)
-        for proof in sample.proofs:  # weights belong to the position before the token; the gap behind is weighed as well
+        for proof in sample.proofs:  # weights belong to the position before the token, the gap is weighed as well
             answers[proof["answer"]["start"] - 1 : proof["answer"]["end"] - 1 + gap] = True
         assert answers.sum() and (after[answers] == 8).all() and (before[answers] == 1).all()
         assert (after[~answers] == before[~answers]).all()
