@@ -82,9 +82,9 @@ def svg(found: Mapping[str, Any]) -> str:
                 f'<tspan fill="#777">({_ms(bar.ours)} ms, {_ms(bar.theirs)})</tspan></text>'
             )
             y += _BAR
-        x = _LEFT + scale
+        once = _LEFT + scale
         parts.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top - 4}" y2="{y + 4}" stroke="#222" stroke-dasharray="3 3"/>'
+            f'<line x1="{once:.1f}" x2="{once:.1f}" y1="{top - 4}" y2="{y + 4}" stroke="#222" stroke-dasharray="3 3"/>'
         )
         y += _ROW - _BAR
     whole = [
