@@ -35,8 +35,6 @@ _VIEWS: tuple[tuple[str, dict[str, bool]], ...] = (
     ("log both", {"log_x": True, "log_y": True}),
     ("log loss", {"log_y": True}),
 )
-_LOG_LOSS = 3
-"""The view that is seen first where most of the curve would lie on the axis."""
 
 
 def write_report(run: Path, to: Path) -> None:
@@ -241,9 +239,9 @@ def _loss(series: Sequence[Series], marks: Sequence[Marks]) -> str:
         for one in series
     )
     switches, views = [], []
-    first = _LOG_LOSS if _wide(series[0].y, 30) else 0
+    first = "log loss" if _wide(series[0].y, 30) else "steps"  # or most of the curve would lie on the axis
     for n, (name, scales) in enumerate(_VIEWS):
-        checked = " checked" if n == first else ""
+        checked = " checked" if name == first else ""
         switches.append(f'<input type="radio" name="view" id="view-{n}"{checked}><label for="view-{n}">{name}</label>')
         broad, narrow = (
             line_chart("Loss", series, Axes(**{**vars(axes), **scales}), marks) for axes in (_BROAD, _NARROW)

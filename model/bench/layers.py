@@ -47,9 +47,9 @@ _DEVICE = torch.device("cuda" if _GPU else "cpu")
 _DTYPE = torch.bfloat16 if _GPU else torch.float32
 _TOKENS = 32768 if _GPU else 48
 _ROUNDS = 5
+"""Of each way in turn, ten runs a round."""
 _ROUNDING = 2**-9 if _GPU else 1e-4
 """An error that is no matter whatever the operators' is: theirs of attention take fp32 copies, in tf32."""
-"""Of each way in turn, ten runs a round."""
 
 
 @dataclass

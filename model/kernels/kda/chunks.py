@@ -43,6 +43,7 @@ class Cuts:
         return [0, *near, *range(self.far, length, 2 * self.segment), length]
 
 
+@lru_cache
 def cuts_of(heads: int) -> Cuts:
     """For as many heads. Few of them keep a GPU busy with one sequence only if it is cut early."""
     return Cuts(first=2048 if heads <= FEW_HEADS else 8192)

@@ -175,7 +175,7 @@ def inner_kernel(
     own = chunk.to(tl.int64) * heads + own_head
     token = (start * H + head) * K + first
     rows = (end - start).to(tl.int32)
-    lengths_ptr += (chunk * H + head).to(tl.int64) * (3 * CHUNK)
+    lengths_ptr += (chunk * H + head).to(tl.int64) * (3 * CHUNK)  # not from `block`, which spills more
     row_C, channel_K, value_V = tl.arange(0, CHUNK), tl.arange(0, SLICE), tl.arange(0, V)
     i, j = row_C[:, None], row_C[None, :]
     place_CC = i * CHUNK + j
